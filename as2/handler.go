@@ -1,0 +1,227 @@
+package as2
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"edigw/internal/rawmime"
+)
+
+// Options are what a Handler needs. All but the last three are required.
+type Options struct {
+	Partners Partners
+	Inbox    Inbox
+	Acks     Acks
+	Scratch  string           // folder for messages while they are opened
+	Domain   string           // right side of the Message-IDs of our MDNs
+	Now      func() time.Time // wall clock
+	Log      *slog.Logger
+	Body     int64  // largest message, also once decompressed; 0: 2 GiB
+	Header   int    // largest HTTP header; 0: 64 KiB
+	Product  string // Server and Reporting-UA; empty: "edigw"
+}
+
+// Bounds that hold where Options names none.
+const (
+	defaultBody   = 2 << 30
+	defaultHeader = 64 << 10
+	maxHeaders    = 200 // fields of an HTTP header
+	retryAfter    = "60"
+)
+
+// Handler is the address that partners post messages and asynchronous MDNs to.
+// It is safe for concurrent use; what a request needs lies in memory up to 64
+// KiB a layer, beyond that in files without names.
+type Handler struct{ o Options }
+
+// NewHandler checks that nothing required is missing.
+func NewHandler(o Options) (*Handler, error) {
+	if o.Partners == nil || o.Inbox == nil || o.Acks == nil || o.Scratch == "" || o.Domain == "" || o.Now == nil || o.Log == nil {
+		return nil, errors.New("as2: a required option of the handler is missing")
+	}
+	if o.Body <= 0 {
+		o.Body = defaultBody
+	}
+	if o.Header <= 0 {
+		o.Header = defaultHeader
+	}
+	if o.Product == "" {
+		o.Product = "edigw"
+	}
+	return &Handler{o: o}, nil
+}
+
+// ServeHTTP implements http.Handler. The status speaks of the transport only:
+// a message that is refused with an MDN is answered 200 (RFC 4130 §7.6).
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "This is an AS2 address. It takes messages and receipts by POST.", http.StatusMethodNotAllowed)
+		return
+	case tooLarge(r.Header, h.o.Header):
+		http.Error(w, "The header is too large.", http.StatusRequestHeaderFieldsTooLarge)
+		return
+	}
+	space := &space{dir: h.o.Scratch}
+	defer space.close()
+	q, err := parseRequest(r.Header)
+	a, partner, known := Agreement{}, "", false
+	if err == nil {
+		a, partner, known = h.o.Partners.ByNames(q.from, q.to)
+	}
+	limit := h.o.Body
+	if !known {
+		limit = min(limit, maxMDN) // nothing large is taken from strangers
+	}
+	wire := space.new()
+	sum := sha256.New()
+	status := readWire(w, r, io.MultiWriter(wire, sum), limit)
+	switch {
+	case status == http.StatusRequestEntityTooLarge && err == nil && !known:
+		h.turnAway(w, q) // he is told why, not that he sent too much
+	case status != 0:
+		http.Error(w, http.StatusText(status)+".", status)
+	case carriesMDN(r.Header, wire):
+		h.acknowledge(w, r, wire)
+	case err != nil:
+		http.Error(w, "Not an AS2 message: "+err.Error()+".", http.StatusBadRequest)
+	case !known:
+		h.turnAway(w, q)
+	default:
+		h.receive(w, r, &delivery{h: h, q: q, a: a, partner: partner, wire: wire, sum: hex.EncodeToString(sum.Sum(nil)), space: space})
+	}
+}
+
+// tooLarge bounds the header again: a server in front may allow more.
+func tooLarge(h http.Header, limit int) bool {
+	size, count := 0, 0
+	for name, values := range h {
+		for _, v := range values {
+			size += len(name) + len(v) + 4
+			count++
+		}
+	}
+	return size > limit || count > maxHeaders
+}
+
+// readWire puts the body aside; the status is 0 if that went well.
+func readWire(w http.ResponseWriter, r *http.Request, wire io.Writer, limit int64) int {
+	_, err := io.Copy(wire, http.MaxBytesReader(w, r.Body, limit))
+	var tooBig *http.MaxBytesError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &tooBig):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errScratch):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusBadRequest // the body broke off
+}
+
+// carriesMDN tells a receipt from a message by what it holds.
+func carriesMDN(h http.Header, wire *scratch) bool {
+	mediaType, params, err := rawmime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil || mediaType != "multipart/signed" {
+		return err == nil && isReport(mediaType, params)
+	}
+	first, err := rawmime.NewMultipart(wire.open(), params["boundary"], 2).Next()
+	if err != nil {
+		return false
+	}
+	inner, err := rawmime.ReadHeader(bufio.NewReader(first), maxPartHead)
+	if err != nil {
+		return false
+	}
+	mediaType, params, err = rawmime.ParseMediaType(inner.Get("Content-Type"))
+	return err == nil && isReport(mediaType, params)
+}
+
+func isReport(mediaType string, params map[string]string) bool {
+	return mediaType == "message/disposition-notification" ||
+		mediaType == "multipart/report" && (params["report-type"] == "" || strings.EqualFold(params["report-type"], "disposition-notification"))
+}
+
+// acknowledge hands an asynchronous MDN on.
+func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, wire *scratch) {
+	if wire.size > maxMDN {
+		http.Error(w, "The receipt is too large.", http.StatusRequestEntityTooLarge)
+		return
+	}
+	body, err := io.ReadAll(wire.open())
+	if err != nil {
+		h.unavailable(w, "read receipt", err)
+		return
+	}
+	m, _ := ParseMDN(r.Header, body)
+	err = h.o.Acks.Acknowledge(r.Context(), Ack{
+		Token:     r.URL.Query().Get(tokenParameter),
+		MessageID: m.OriginalMessageID,
+		From:      m.From,
+		To:        m.To,
+		Header:    withoutCredentials(r.Header),
+		Body:      body,
+	})
+	if err != nil {
+		h.unavailable(w, "keep receipt", err)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+}
+
+// turnAway answers a message between names that have no agreement: never signed,
+// never anywhere but in this response (RFC 4130 §6.2).
+func (h *Handler) turnAway(w http.ResponseWriter, q request) {
+	h.o.Log.Info("AS2 message between unknown names refused", "as2_from", q.from, "as2_to", q.to, "message_id", q.messageID)
+	if !q.wantsMDN {
+		http.Error(w, refusalTexts[unknownRelationship], http.StatusForbidden)
+		return
+	}
+	d := Disposition{Mode: autoMode, Type: "processed", Modifier: "error", Text: unknownRelationship}
+	answer, err := h.answerer().answer(q, nil, d, nil)
+	if err != nil {
+		h.unavailable(w, "make receipt", err)
+		return
+	}
+	answer.send(w)
+}
+
+// withoutCredentials copies a header that is going to be kept.
+func withoutCredentials(h http.Header) http.Header {
+	c := h.Clone()
+	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie"} {
+		c.Del(name)
+	}
+	return c
+}
+
+func (h *Handler) answerer() answerer {
+	return answerer{domain: h.o.Domain, product: h.o.Product, now: h.o.Now(), boundary: randomBoundary, unique: randomID}
+}
+
+// send writes the MDN as the response, with its length (OpenAS2 #366: without
+// it some partners send again for ever).
+func (a *Answer) send(w http.ResponseWriter) {
+	for _, f := range a.Headers {
+		w.Header()[f.Name] = []string{f.Value}
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.Body)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(a.Body) // whoever does not get it asks again
+}
+
+// unavailable tells the partner to try again; why is for us.
+func (h *Handler) unavailable(w http.ResponseWriter, doing string, err error) {
+	h.o.Log.Error("AS2 request not answered", "doing", doing, "err", err)
+	w.Header().Set("Retry-After", retryAfter)
+	http.Error(w, "Not available at the moment. Please send the same again later.", http.StatusServiceUnavailable)
+}

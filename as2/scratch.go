@@ -1,0 +1,105 @@
+package as2
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// scratchMemory is how much of one layer is held in memory before it goes to a
+// file.
+const scratchMemory = 64 << 10
+
+// errScratch marks a fault of our own disk: never the partner's.
+var errScratch = errors.New("scratch file")
+
+// scratch holds one layer of a message while it is looked at. What is larger than
+// scratchMemory lies in a file without a name (mode 0600), which vanishes with
+// the process whatever happens.
+type scratch struct {
+	dir  string
+	mem  []byte
+	file *os.File
+	size int64
+}
+
+// Write implements io.Writer.
+func (s *scratch) Write(p []byte) (int, error) {
+	if s.file == nil && len(s.mem)+len(p) <= scratchMemory {
+		s.mem = append(s.mem, p...)
+		s.size += int64(len(p))
+		return len(p), nil
+	}
+	if s.file == nil {
+		if err := s.spill(); err != nil {
+			return 0, fmt.Errorf("%w: %w", errScratch, err)
+		}
+	}
+	n, err := s.file.Write(p)
+	s.size += int64(n)
+	if err != nil {
+		return n, fmt.Errorf("%w: %w", errScratch, err)
+	}
+	return n, nil
+}
+
+// spill moves what is in memory to a file.
+func (s *scratch) spill() error {
+	f, err := os.CreateTemp(s.dir, "as2-*")
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return err
+	}
+	if _, err := f.Write(s.mem); err != nil {
+		f.Close()
+		return err
+	}
+	s.file, s.mem = f, nil
+	return nil
+}
+
+// open reads from the beginning; several readers do not disturb each other.
+func (s *scratch) open() io.Reader {
+	if s.file == nil {
+		return bytes.NewReader(s.mem)
+	}
+	return scratchReader{io.NewSectionReader(s.file, 0, s.size)}
+}
+
+// scratchReader marks faults of the disk.
+type scratchReader struct{ r io.Reader }
+
+// Read implements io.Reader.
+func (s scratchReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %w", errScratch, err)
+	}
+	return n, err
+}
+
+// space is all that one request may put aside.
+type space struct {
+	dir string
+	all []*scratch
+}
+
+func (s *space) new() *scratch {
+	n := &scratch{dir: s.dir}
+	s.all = append(s.all, n)
+	return n
+}
+
+// close gives everything back.
+func (s *space) close() {
+	for _, one := range s.all {
+		if one.file != nil {
+			one.file.Close()
+		}
+	}
+}

@@ -1,0 +1,348 @@
+package smime
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var allCiphers = []Cipher{TripleDES, AES128CBC, AES192CBC, AES256CBC}
+
+func TestEncryptRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, c := range allCiphers {
+		for _, size := range []int{0, 1, 7, 8, 15, 16, 17, 127, 128, 255, 256, chunk - 1, chunk, chunk + 1, 3*chunk + 5} {
+			t.Run(fmt.Sprintf("%s %d", c, size), func(t *testing.T) {
+				t.Parallel()
+				content := payload(size)
+				to := []*x509.Certificate{partner().cert, gateway().cert}
+				message := encrypt(t, content, c, to...)
+				announced, err := EncryptedSize(int64(size), c, to)
+				if err != nil || announced != int64(len(message)) {
+					t.Errorf("%d bytes, announced %d, %v", len(message), announced, err)
+				}
+				for _, r := range []party{partner(), gateway()} {
+					got, err := decrypt(message, r.recipient())
+					if err != nil || !bytes.Equal(got, content) {
+						t.Errorf("%s: got %d bytes, %v", r.cert.Subject, len(got), err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Sizes that cannot be tried out are computed alike.
+func TestEncryptedSizeOfGiants(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int64{1<<32 - 1, 1 << 40} {
+		n, err := EncryptedSize(size, AES256CBC, partner().pins())
+		if over := n - size; err != nil || over < 300 || over > 600 {
+			t.Errorf("%d bytes over %d, %v", over, size, err)
+		}
+	}
+	for _, size := range []int64{-1, 1<<62 + 1} {
+		if _, err := EncryptedSize(size, AES256CBC, partner().pins()); err == nil {
+			t.Errorf("%d is a length", size)
+		}
+	}
+}
+
+func TestWritePattern(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	content := payload(5*chunk + 1234)
+	for range 20 {
+		var out bytes.Buffer
+		w, err := NewEncrypter(&out, int64(len(content)), AES128CBC, partner().pins())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rest := content; len(rest) > 0; {
+			n := min(len(rest), rng.IntN(2*chunk))
+			if _, err := w.Write(rest[:n]); err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[n:]
+		}
+		if err := errors.Join(w.Close(), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		d, err := NewDecrypter(iotest.HalfReader(&out), []Recipient{partner().recipient()}, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := iotest.TestReader(d, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestEncrypterHoldsTheAnnouncedLength(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 9, 11} {
+		w, err := NewEncrypter(io.Discard, 10, AES128CBC, partner().pins())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Write(payload(size))
+		if size > 10 != (err != nil) {
+			t.Errorf("write of %d: %v", size, err)
+		}
+		if err := w.Close(); err == nil {
+			t.Errorf("closed after %d of 10 bytes", size)
+		}
+	}
+	broken := errors.New("pipe closed")
+	if _, err := NewEncrypter(failingWriter{broken}, 10, AES128CBC, partner().pins()); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type failingWriter struct{ err error }
+
+func (f failingWriter) Write([]byte) (int, error) { return 0, f.err }
+
+func TestEncryptRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cipher Cipher
+		to     []*x509.Certificate
+		want   error
+	}{
+		"GCM":        {"aes256-gcm", partner().pins(), ErrUnsupported},
+		"an EC key":  {AES256CBC, p256().pins(), ErrUnsupported},
+		"no partner": {AES256CBC, nil, nil},
+	} {
+		_, err := NewEncrypter(io.Discard, 1, c.cipher, c.to)
+		if err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := EncryptedSize(1, c.cipher, c.to); err == nil {
+			t.Errorf("%s: has a size", name)
+		}
+	}
+}
+
+func TestNotRecipient(t *testing.T) {
+	t.Parallel()
+	message := encrypt(t, payload(10), AES128CBC, partner().cert)
+	_, err := decrypt(message, gateway().recipient(), stranger().recipient())
+	var not *NotRecipientError
+	if !errors.Is(err, ErrNotRecipient) || !errors.As(err, &not) {
+		t.Fatalf("got %v", err)
+	}
+	want := &NotRecipientError{
+		Named: []ID{CertificateID(partner().cert)},
+		Held:  []ID{CertificateID(gateway().cert), CertificateID(stranger().cert)},
+	}
+	if diff := cmp.Diff(want, not); diff != "" {
+		t.Error(diff)
+	}
+	if text := err.Error(); !strings.Contains(text, "4F:22") || !strings.Contains(text, "10:00") {
+		t.Error(text)
+	}
+	ids, err := RecipientIDs(bytes.NewReader(message), Limits{})
+	if diff := cmp.Diff(want.Named, ids); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestDecryptionTellsWhatItUsed(t *testing.T) {
+	t.Parallel()
+	d, err := NewDecrypter(bytes.NewReader(encrypt(t, nil, AES192CBC, gateway().cert)),
+		[]Recipient{partner().recipient(), gateway().recipient()}, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Cipher() != AES192CBC || d.Recipient().Certificate != gateway().cert {
+		t.Errorf("%s, %s", d.Cipher(), CertificateID(d.Recipient().Certificate))
+	}
+}
+
+// failsToDecrypt wants ErrDecrypt itself and nothing more. A wrong key has one
+// chance in 256 to give content that looks padded, but never the right one.
+func failsToDecrypt(t *testing.T, what string, message, content []byte, r Recipient) {
+	t.Helper()
+	got, err := decrypt(message, r)
+	switch {
+	case err != nil && !errors.Is(err, ErrDecrypt):
+		t.Errorf("%s: %v", what, err)
+	case err == nil && bytes.Equal(got, content):
+		t.Errorf("%s: decrypted", what)
+	}
+}
+
+// deafKey is a key store that answers with errors of its own.
+type deafKey struct{ crypto.Decrypter }
+
+func (deafKey) Decrypt(io.Reader, []byte, crypto.DecrypterOpts) ([]byte, error) {
+	return nil, errors.New("CKR_ENCRYPTED_DATA_INVALID")
+}
+
+// opaqueKey hides that a key is an *rsa.PrivateKey.
+type opaqueKey struct{ crypto.Decrypter }
+
+func TestOneAnswerToEveryDecryptionFailure(t *testing.T) {
+	t.Parallel()
+	content := payload(200)
+	for _, c := range allCiphers {
+		message := encrypt(t, content, c, partner().cert)
+		if got, err := decrypt(message, Recipient{partner().cert, opaqueKey{partner().recipient().Key}}); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("%s: opaque key: %v", c, err)
+		}
+		failsToDecrypt(t, "key of another", message, content, Recipient{partner().cert, stranger().recipient().Key})
+		failsToDecrypt(t, "key store says no", message, content, Recipient{partner().cert, deafKey{}})
+
+		changed := bytes.Clone(message)
+		changed[bytes.Index(message, algorithmID(oidRSA, derNull))+30] ^= 1
+		failsToDecrypt(t, "wrapped key changed", changed, content, partner().recipient())
+
+		// The last padding byte becomes one that no block has.
+		changed = bytes.Clone(message)
+		a, _ := cipherByName(c)
+		changed[len(changed)-a.blockSize()-1] ^= 0x80
+		if _, err := decrypt(changed, partner().recipient()); !errors.Is(err, ErrDecrypt) {
+			t.Errorf("%s: bad padding: %v", c, err)
+		}
+	}
+}
+
+func TestEveryPaddingIsJudged(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{8, 16} {
+		for pad := range 256 {
+			for wrong := range size {
+				block := bytes.Repeat([]byte{0xee}, size)
+				for i := range min(pad, size) {
+					block[size-1-i] = byte(pad)
+				}
+				block[size-1] = byte(pad)
+				want := pad >= 1 && pad <= size
+				if wrong > 0 {
+					block[size-1-wrong] ^= 0x10
+					want = want && wrong >= pad
+				}
+				if _, good := padding(block); good != want {
+					t.Fatalf("block %x: %v", block, good)
+				}
+			}
+		}
+	}
+}
+
+// enveloped builds EnvelopedData around encrypted content as given.
+func enveloped(t testing.TB, recipients, encrypted []byte) []byte {
+	t.Helper()
+	return indefiniteLength(tagSequence, tlv(tagOID, []byte(oidEnvelopedData)), indefiniteLength(tagExplicit0,
+		indefiniteLength(tagSequence, []byte{tagInteger, 1, 0}, recipients,
+			indefiniteLength(tagSequence, tlv(tagOID, []byte(oidData)), encrypted))))
+}
+
+// parts takes our own message apart for enveloped.
+func parts(t testing.TB, message []byte) (recipients, algorithm, ciphertext []byte) {
+	t.Helper()
+	c := newCursor(message)
+	outer := c.in(tagSequence)
+	outer.oid()
+	explicit := outer.in(tagExplicit0)
+	data := explicit.in(tagSequence)
+	data.raw(tagInteger)
+	recipients = data.raw(tagSet)
+	in := data.in(tagSequence)
+	in.oid()
+	algorithm, ciphertext = in.raw(tagSequence), in.bytes(tagContext0)
+	if *c.bad {
+		t.Fatal("not our message")
+	}
+	return recipients, algorithm, ciphertext
+}
+
+func TestEncryptedContentInPieces(t *testing.T) {
+	t.Parallel()
+	content := payload(1000)
+	recipients, alg, ct := parts(t, encrypt(t, content, AES128CBC, partner().cert))
+	piece := func(b []byte) []byte { return tlv(tagOctets, b) }
+	nested := func(levels int) []byte {
+		b := piece(ct)
+		for range levels {
+			b = indefiniteLength(tagOctets|constructed, b)
+		}
+		return b
+	}
+	for _, tt := range []struct {
+		name string
+		body []byte
+		want error
+	}{
+		{"primitive", tlv(tagContext0, ct), nil},
+		{"pieces, definite", tlv(tagExplicit0, piece(ct[:3]), piece(nil), piece(ct[3:700]), piece(ct[700:])), nil},
+		{"pieces, indefinite", indefiniteLength(tagExplicit0, piece(ct[:999]), piece(ct[999:])), nil},
+		{"pieces of pieces", indefiniteLength(tagExplicit0, tlv(tagOctets|constructed, piece(ct[:5]), piece(ct[5:9])), piece(ct[9:])), nil},
+		{"nested within the limit", indefiniteLength(tagExplicit0, nested(20)), nil},
+		{"nested beyond it", indefiniteLength(tagExplicit0, nested(200)), ErrNesting},
+		{"unprotected attributes behind", append(tlv(tagContext0, ct), tlv(tagExplicit1, derNull)...), nil},
+		{"another type inside", indefiniteLength(tagExplicit0, tlv(tagInteger, ct)), ErrMalformed},
+		{"not whole blocks", tlv(tagContext0, ct[:len(ct)-1]), ErrDecrypt},
+		{"no bytes", tlv(tagContext0), ErrDecrypt},
+		{"nothing", nil, ErrMalformed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := decrypt(enveloped(t, recipients, append(bytes.Clone(alg), tt.body...)), partner().recipient())
+			if !errors.Is(err, tt.want) {
+				t.Fatalf("got %v, want %v", err, tt.want)
+			}
+			if tt.want == nil && !bytes.Equal(got, content) {
+				t.Error("decrypts to something else")
+			}
+		})
+	}
+}
+
+func TestTruncatedMessageIsMalformed(t *testing.T) {
+	t.Parallel()
+	message := encrypt(t, payload(100), AES128CBC, partner().cert)
+	for i := range message {
+		if _, err := decrypt(message[:i], partner().recipient()); !errors.Is(err, ErrMalformed) {
+			t.Fatalf("cut at %d of %d: %v", i, len(message), err)
+		}
+	}
+	lost := errors.New("connection reset")
+	d, err := NewDecrypter(io.MultiReader(bytes.NewReader(message[:len(message)-1]), iotest.ErrReader(lost)),
+		[]Recipient{partner().recipient()}, Limits{})
+	if err == nil {
+		_, err = io.ReadAll(d)
+	}
+	if !errors.Is(err, lost) || errors.Is(err, ErrMalformed) {
+		t.Errorf("lost connection: %v", err)
+	}
+}
+
+func TestUnsupportedIsNamed(t *testing.T) {
+	t.Parallel()
+	recipients, _, ct := parts(t, encrypt(t, nil, AES128CBC, partner().cert))
+	rc2 := algorithmID("\x2a\x86\x48\x86\xf7\x0d\x03\x02", derNull)
+	_, err := decrypt(enveloped(t, recipients, append(rc2, tlv(tagContext0, ct)...)), partner().recipient())
+	if !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "1.2.840.113549.3.2") {
+		t.Errorf("RC2: %v", err)
+	}
+	_, err = decrypt(tlv(tagSequence, tlv(tagOID, []byte(oidAuthEnvelopedData)), tlv(tagExplicit0)), partner().recipient())
+	if !errors.Is(err, ErrUnsupported) {
+		t.Errorf("AuthEnvelopedData: %v", err)
+	}
+	oaep := bytes.ReplaceAll(recipients, []byte(oidRSA), []byte(oidRSAOAEP))
+	_, err = decrypt(enveloped(t, oaep, append(algorithmID(oidAES128CBC, tlv(tagOctets, make([]byte, 16))), tlv(tagContext0, ct)...)), partner().recipient())
+	if !errors.Is(err, ErrUnsupported) {
+		t.Errorf("OAEP: %v", err)
+	}
+}

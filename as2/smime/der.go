@@ -1,0 +1,201 @@
+package smime
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// appendHeader writes tag and definite length (X.690 §10.1).
+func appendHeader(dst []byte, tag byte, n int64) []byte {
+	dst = append(dst, tag)
+	if n < 0x80 {
+		return append(dst, byte(n))
+	}
+	size := (bits.Len64(uint64(n)) + 7) / 8
+	dst = append(dst, 0x80|byte(size))
+	for i := size - 1; i >= 0; i-- {
+		dst = append(dst, byte(n>>(8*i)))
+	}
+	return dst
+}
+
+// tlv is one element in DER around the given content.
+func tlv(tag byte, parts ...[]byte) []byte {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	out := appendHeader(make([]byte, 0, n+10), tag, int64(n))
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+// algorithmID is an AlgorithmIdentifier; params are encoded, nil for absent.
+func algorithmID(oid string, params []byte) []byte {
+	return tlv(tagSequence, tlv(tagOID, []byte(oid)), params)
+}
+
+var derNull = []byte{tagNull, 0}
+
+// derNode is a constructed element that is being rewritten.
+type derNode struct {
+	tag  byte
+	body []byte
+}
+
+func (n *derNode) add(tag byte, value []byte) {
+	if n.tag == tagOctets|constructed {
+		n.body = append(n.body, value...) // pieces of one string become one
+		return
+	}
+	n.body = appendHeader(n.body, tag, int64(len(value)))
+	n.body = append(n.body, value...)
+}
+
+// der reads a whole element, whose header next has just returned, and rewrites
+// it with definite lengths and octet strings in one piece, so that it can be
+// taken apart in memory. DER comes out as it went in.
+func (b *berReader) der(e element) ([]byte, error) {
+	if !e.constructed() {
+		value, err := b.appendValue(nil, e, b.limits.Structure)
+		return tlv(e.tag, value), err
+	}
+	if err := b.enter(e); err != nil {
+		return nil, err
+	}
+	nodes := []derNode{{tag: e.tag}}
+	room := b.limits.Structure
+	var value []byte
+	for {
+		e, ok, err := b.next()
+		if err != nil {
+			return nil, err
+		}
+		top := &nodes[len(nodes)-1]
+		if ok && top.tag == tagOctets|constructed && e.tag&^constructed != tagOctets {
+			return nil, malformed("0x%02x inside an octet string", e.tag)
+		}
+		switch {
+		case ok && e.constructed():
+			if err := b.enter(e); err != nil {
+				return nil, err
+			}
+			nodes = append(nodes, derNode{tag: e.tag})
+			continue
+		case ok:
+			if value, err = b.appendValue(value[:0], e, room); err != nil {
+				return nil, err
+			}
+			if room -= len(value) + 2; room < 0 {
+				return nil, fmt.Errorf("%w: more than %d bytes outside the content", ErrLimit, b.limits.Structure)
+			}
+			top.add(e.tag, value)
+			continue
+		}
+		tag := top.tag
+		if tag == tagOctets|constructed {
+			tag = tagOctets
+		}
+		body := top.body
+		if nodes = nodes[:len(nodes)-1]; len(nodes) == 0 {
+			return tlv(tag, body), nil
+		}
+		nodes[len(nodes)-1].add(tag, body)
+	}
+}
+
+// cursor walks over what der gave out. A wrong turn marks it bad, which is
+// looked at once at the end; a bad cursor gives only empty values.
+type cursor struct {
+	rest []byte
+	bad  *bool
+}
+
+func newCursor(der []byte) cursor { return cursor{rest: der, bad: new(bool)} }
+
+func (c *cursor) fail() cursor {
+	*c.bad = true
+	c.rest = nil
+	return cursor{bad: c.bad}
+}
+
+// next takes the next element apart: its tag, its content and all its bytes.
+func (c *cursor) next() (tag byte, body, raw []byte, ok bool) {
+	if len(c.rest) == 0 {
+		return 0, nil, nil, false
+	}
+	all := c.rest
+	if len(all) < 2 {
+		c.fail()
+		return 0, nil, nil, false
+	}
+	head, n := 2, int(all[1])
+	if n >= 0x80 {
+		size := n & 0x7f
+		if size == 0 || size > 4 || len(all) < 2+size {
+			c.fail()
+			return 0, nil, nil, false
+		}
+		n = 0
+		for _, b := range all[2 : 2+size] {
+			n = n<<8 | int(b)
+		}
+		head += size
+	}
+	if n > len(all)-head {
+		c.fail()
+		return 0, nil, nil, false
+	}
+	c.rest = all[head+n:]
+	return all[0], all[head : head+n], all[:head+n], true
+}
+
+// peek is the tag of the next element, 0 at the end.
+func (c *cursor) peek() byte {
+	if len(c.rest) == 0 {
+		return 0
+	}
+	return c.rest[0]
+}
+
+// bytes is the content of the next element, which must have this tag.
+func (c *cursor) bytes(tag byte) []byte {
+	if c.peek() != tag {
+		c.fail()
+		return nil
+	}
+	_, body, _, _ := c.next()
+	return body
+}
+
+// raw is the next element whole, which must have this tag.
+func (c *cursor) raw(tag byte) []byte {
+	if c.peek() != tag {
+		c.fail()
+		return nil
+	}
+	_, _, raw, _ := c.next()
+	return raw
+}
+
+// in is a cursor over the content of the next element, which must have this tag.
+func (c *cursor) in(tag byte) cursor { return cursor{rest: c.bytes(tag), bad: c.bad} }
+
+func (c *cursor) oid() string { return string(c.bytes(tagOID)) }
+
+// algorithm is an AlgorithmIdentifier taken apart.
+type algorithm struct {
+	oid    string
+	params []byte // encoded; nil when absent
+}
+
+func (c *cursor) algorithm() algorithm {
+	in := c.in(tagSequence)
+	a := algorithm{oid: in.oid()}
+	if len(in.rest) > 0 {
+		a.params = in.rest
+	}
+	return a
+}
