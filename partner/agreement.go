@@ -1,0 +1,241 @@
+package partner
+
+import (
+	"crypto"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"edigw/as2"
+	"edigw/as2/smime"
+	"edigw/fault"
+	"edigw/internal/conf"
+	"edigw/internal/exchange"
+)
+
+// ErrUnknown says that no partner has that id, or that it does not speak AS2.
+var ErrUnknown = errors.New("no such AS2 partner")
+
+// Agreement is what holds for sending to the partner at now: of several keys
+// the newest that has begun signs, of several certificates the newest that has
+// begun encrypts, and all that are valid verify and decrypt. The password is
+// read from its file.
+//
+// The error is ErrUnknown, or an *as2.SettingError that names the key,
+// certificate or file at fault, its cause as as2.BuildOutcome tells it.
+func (s *Snapshot) Agreement(id string, now time.Time) (as2.Agreement, error) {
+	p, ok := s.partners[id]
+	if !ok || p.AS2 == nil {
+		return as2.Agreement{}, fmt.Errorf("%s: %w", id, ErrUnknown)
+	}
+	if p.Misconfigured {
+		return as2.Agreement{}, &as2.SettingError{Key: s.file(id), Why: "the file has mistakes; edigw check lists them", Cause: fault.CauseBuild}
+	}
+	a := s.receiving(p, now)
+	if a.Sign != 0 {
+		i := newest(ownTerms(s.own, "sign"), now)
+		if i < 0 {
+			return as2.Agreement{}, missing("keys", "our signing key", fault.CauseKey, ownTerms(s.own, "sign"), now)
+		}
+	}
+	if a.Encrypt != "" && len(a.Recipients) == 0 {
+		return as2.Agreement{}, missing("certificates.encrypt", "the partner's certificate", fault.CauseBuild, p.certificates.encrypt, now)
+	}
+	if a.MDN.Signed && len(a.Verify) == 0 {
+		return as2.Agreement{}, missing("certificates.verify", "the partner's certificate", fault.CauseBuild, p.certificates.verify, now)
+	}
+	if p.Auth != nil {
+		password, err := p.Auth.Password.Read()
+		if err != nil {
+			return as2.Agreement{}, &as2.SettingError{Key: "auth.basic.password_file", Why: err.Error(), Cause: fault.CauseBuild}
+		}
+		a.AuthPassword = password
+	}
+	return a, nil
+}
+
+// Receiving is what holds for messages of the partner at now. It never fails
+// for want of a key: what is missing is left out, and whoever needs it says
+// so. The error is ErrUnknown.
+func (s *Snapshot) Receiving(id string, now time.Time) (as2.Agreement, error) {
+	p, ok := s.partners[id]
+	if !ok || p.AS2 == nil {
+		return as2.Agreement{}, fmt.Errorf("%s: %w", id, ErrUnknown)
+	}
+	return s.receiving(p, now), nil
+}
+
+// Acknowledging is what holds for an acknowledgement that came at now for a
+// message sent at sentAt: it may verify with the certificates valid at either
+// time. The error is ErrUnknown.
+func (s *Snapshot) Acknowledging(id string, sentAt, now time.Time) (as2.Agreement, error) {
+	a, err := s.Receiving(id, now)
+	if err != nil {
+		return a, err
+	}
+	a.Verify = nil
+	for _, t := range s.partners[id].certificates.verify {
+		if t.inForce(now) || t.inForce(sentAt) {
+			a.Verify = append(a.Verify, t.certificate())
+		}
+	}
+	return a, nil
+}
+
+// receiving fills the template with all keys and certificates that are in
+// force.
+func (s *Snapshot) receiving(p *Partner, now time.Time) as2.Agreement {
+	a := p.AS2.Template
+	signing := ownFor(s.own, "sign")
+	if i := newest(termsOf(signing), now); i >= 0 {
+		k := signing[i]
+		a.SigningKey, a.SigningCertificate, a.SigningChain = k.key, k.certificate(), k.chain
+	}
+	for _, k := range ownFor(s.own, "decrypt") {
+		if d, ok := k.key.(crypto.Decrypter); ok && k.inForce(now) {
+			a.Decrypt = append(a.Decrypt, smime.Recipient{Certificate: k.certificate(), Key: d})
+		}
+	}
+	c := p.certificates
+	if i := newest(c.encrypt, now); i >= 0 {
+		a.Recipients = []*x509.Certificate{c.encrypt[i].certificate()}
+	}
+	for _, t := range c.verify {
+		if t.inForce(now) {
+			a.Verify = append(a.Verify, t.certificate())
+		}
+	}
+	return a
+}
+
+// OwnCertificate is our certificate in force at now for a use, UseSign or
+// UseDecrypt: of several the newest that has begun, which partners should
+// have. The error is an *as2.SettingError.
+func (s *Snapshot) OwnCertificate(use string, now time.Time) (*x509.Certificate, error) {
+	terms := ownTerms(s.own, use)
+	i := newest(terms, now)
+	if i < 0 {
+		return nil, missing("keys", "our certificate to "+use, fault.CauseKey, terms, now)
+	}
+	return terms[i].certificate(), nil
+}
+
+// missing says which key or certificate is not in force: the next to begin if
+// there is one, else the last that ended.
+func missing(key, what string, cause fault.Cause, terms []term, now time.Time) error {
+	e := &as2.SettingError{Key: key, Cause: cause, Why: what + " is missing"}
+	var next, last *term
+	for i := range terms {
+		t := &terms[i]
+		if t.begins().After(now) && (next == nil || t.begins().Before(next.begins())) {
+			next = t
+		}
+		if last == nil || t.ends().After(last.ends()) {
+			last = t
+		}
+	}
+	switch {
+	case next != nil:
+		e.Suspect = next.serial
+		e.Why = fmt.Sprintf("%s in %s, serial %s, is not used before %s", what, next.file, next.serial, next.begins().UTC().Format(time.RFC3339))
+	case last != nil:
+		e.Suspect = last.serial
+		e.Why = fmt.Sprintf("%s in %s, serial %s, ended %s", what, last.file, last.serial, last.ends().Add(-time.Second).UTC().Format(time.RFC3339))
+	}
+	return e
+}
+
+// Transport is how to reach the partner; clock is asked at every handshake.
+// Make a new client from it when TransportKey changes. The error is
+// ErrUnknown, or an *as2.SettingError.
+func (s *Snapshot) Transport(id string, clock func() time.Time) (exchange.Settings, error) {
+	p, ok := s.partners[id]
+	if !ok {
+		return exchange.Settings{}, fmt.Errorf("%s: %w", id, ErrUnknown)
+	}
+	now := clock()
+	out := exchange.Settings{Connect: p.Timeout.Connect, Connections: p.Lane.Connections, Now: clock}
+	for _, t := range p.certificates.trust {
+		if t.inForce(now) {
+			out.Trust = append(out.Trust, t.certificate())
+		}
+	}
+	// Where everything that is trusted has ended, the handshake shall say so:
+	// it is the partner who must renew, and the lane that waits for him.
+	if len(out.Trust) == 0 {
+		for _, t := range p.certificates.trust {
+			if c := t.certificate(); now.After(c.NotAfter) {
+				out.Trust = append(out.Trust, c)
+			}
+		}
+	}
+	// An empty list would mean the system's authorities, whom this partner's
+	// file does not trust.
+	if len(p.certificates.trust) > 0 && len(out.Trust) == 0 {
+		return exchange.Settings{}, missing("tls.trust", "the certificate of the partner's server", fault.CauseBuild, p.certificates.trust, now)
+	}
+	if client := p.certificates.client; len(client) > 0 {
+		out.Client = func() (*tls.Certificate, error) {
+			i := newest(clientTerms(client), clock())
+			if i < 0 {
+				return nil, missing("tls.client", "our client certificate", fault.CauseKey, clientTerms(client), clock())
+			}
+			return client[i].pair, nil
+		}
+	}
+	if p.Proxy != nil {
+		proxy, err := p.Proxy.target()
+		if err != nil {
+			return exchange.Settings{}, &as2.SettingError{Key: "proxy", Why: err.Error(), Cause: fault.CauseBuild}
+		}
+		out.Proxy, out.Except = proxy, p.Proxy.Except
+	}
+	return out, nil
+}
+
+// TransportKey changes whenever Transport would give another result: with a
+// setting, with a certificate that begins or ends, with the file of the
+// proxy's password. It holds no secret. An unknown id has the key "".
+func (s *Snapshot) TransportKey(id string, now time.Time) string {
+	p, ok := s.partners[id]
+	if !ok {
+		return ""
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, p.Timeout.Connect, p.Lane.Connections)
+	for _, t := range p.certificates.trust {
+		fmt.Fprintf(h, "trust %x %t\n", t.sum, t.inForce(now))
+	}
+	for _, k := range p.certificates.client {
+		fmt.Fprintf(h, "client %x %d %d\n", k.sum, k.from.Unix(), k.until.Unix())
+	}
+	if p.Proxy != nil {
+		fmt.Fprintf(h, "proxy %q %q %q %s\n", p.Proxy.URL, p.Proxy.User, p.Proxy.Except, touched(p.Proxy.Password))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// touched changes when the file of a secret does, without its content.
+func touched(s conf.Secret) string {
+	if s.IsZero() {
+		return ""
+	}
+	info, err := os.Stat(s.File())
+	if err != nil {
+		return s.File()
+	}
+	return fmt.Sprintf("%s %d %d", s.File(), info.Size(), info.ModTime().UnixNano())
+}
+
+// ServerTLS is the certificate of the partners' listener; nil for plain HTTP.
+func (s *Snapshot) ServerTLS() *tls.Certificate {
+	if s.tls == nil {
+		return nil
+	}
+	return s.tls.pair
+}

@@ -1,0 +1,267 @@
+package partner
+
+import (
+	"crypto"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"edigw/as2"
+	"edigw/as2/smime"
+	"edigw/breaker"
+	"edigw/internal/conf"
+	"edigw/retry"
+)
+
+// draft is a partner file while it is read: what it says, what was found wrong
+// with it, and the partner that comes of it.
+type draft struct {
+	*loader
+	id     string
+	path   string // for people
+	root   *conf.Node
+	layers []conf.Layer
+	file   file
+	report conf.Report
+	zone   *time.Location
+	out    *Partner
+}
+
+// build turns the text of a partner file into a partner. It always returns
+// one; if the text has mistakes other than warnings, it is misconfigured and
+// has built-in values where the file is wrong.
+func (l *loader) build(id, path string, text []byte) *Partner {
+	d := &draft{loader: l, id: id, path: path, zone: time.UTC}
+	root, problems := conf.Parse(path, text)
+	for _, p := range problems {
+		d.report.Add(p)
+	}
+	unreadable := root == nil
+	if unreadable {
+		root = &conf.Node{Kind: conf.Section, Line: 1}
+	}
+	d.root = root
+	d.layers = l.below.stack(path, root)
+	l.below.schema.Decode(&d.file, d.layers, &d.report, conf.Options{Partial: unreadable})
+	d.settle()
+	d.assemble(string(text))
+	if !unreadable {
+		d.check()
+	}
+	conf.Sort(d.report.Problems)
+	d.out.Problems = slices.Clip(d.report.Problems)
+	d.out.Misconfigured = d.report.Failed()
+	return d.out
+}
+
+// problem notes a mistake at the line of key, or of its section if the key is
+// missing.
+func (d *draft) problem(key, hint, format string, args ...any) {
+	d.report.Add(Problem{File: d.path, Line: d.root.LineOf(key), Key: key, Reason: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// warning notes what is odd but stops nothing.
+func (d *draft) warning(key, hint, format string, args ...any) {
+	d.report.Add(Problem{File: d.path, Line: d.root.LineOf(key), Key: key, Reason: fmt.Sprintf(format, args...), Hint: hint, Warning: true})
+}
+
+// given reports whether any file says key; what is built in does not count.
+func (d *draft) given(key string) bool {
+	return slices.ContainsFunc(d.layers, func(l conf.Layer) bool { return l.Root.Has(key) })
+}
+
+// settle fills in the values that depend on others.
+func (d *draft) settle() {
+	f := &d.file
+	if f.Name == "" {
+		f.Name = d.id
+	}
+	if zone, err := d.loader.zone(f.Zone); err != nil {
+		d.problem("zone", "names are those of the IANA database", "%v", err)
+	} else {
+		d.zone = zone
+	}
+	if f.Retention.Payloads == 0 {
+		f.Retention.Payloads = d.gateway.Retention.Payloads
+	}
+	if f.Retention.Evidence == 0 {
+		f.Retention.Evidence = d.gateway.Retention.Evidence
+	}
+	a := f.AS2
+	if f.Lane.OnUnknown == "" {
+		f.Lane.OnUnknown = string(retry.Resend)
+		if a != nil && a.DuplicateWindow == 0 {
+			f.Lane.OnUnknown = string(retry.Hold)
+		}
+	}
+	if a == nil {
+		return
+	}
+	if a.OurID == "" {
+		a.OurID = d.gateway.Identity.AS2
+	}
+	if len(a.Receive.Require) == 0 {
+		if a.Sign != "none" {
+			a.Receive.Require = append(a.Receive.Require, "signed")
+		}
+		if a.Encrypt != "none" {
+			a.Receive.Require = append(a.Receive.Require, "encrypted")
+		}
+		if len(a.Receive.Require) == 0 {
+			a.Receive.Require = []string{"none"}
+		}
+	}
+}
+
+// derived are the values of settle, for the list of effective settings.
+func (d *draft) derived() map[string]string {
+	f := &d.file
+	out := map[string]string{
+		"name": f.Name, "lane.on_unknown": f.Lane.OnUnknown,
+		"retention.payloads": f.Retention.Payloads.String(), "retention.evidence": f.Retention.Evidence.String(),
+	}
+	if f.AS2 != nil {
+		out["as2.our_id"] = f.AS2.OurID
+		out["as2.receive.require"] = strings.Join(f.AS2.Receive.Require, ", ")
+	}
+	return out
+}
+
+// assemble makes the partner of the file.
+func (d *draft) assemble(text string) {
+	f := &d.file
+	p := &Partner{
+		ID: d.id, Name: f.Name, Zone: d.zone, Stage: Stage(f.Stage), Protocol: f.Protocol, Preset: f.Preset,
+		Owner:     Owner{f.Owner.Team, string(f.Owner.Mail), f.Owner.Phone, f.Owner.Note},
+		Timeout:   Timeout{time.Duration(f.Time.Connect), time.Duration(f.Time.Send), time.Duration(f.Time.Response)},
+		Retry:     f.Retry.policy(),
+		Breaker:   f.Breaker.policy(),
+		Notify:    Notify{Quiet: f.Alerts.Quiet.span, Tier: f.Alerts.Tier},
+		Backlog:   Backlog{f.Backlog.Messages, int64(f.Backlog.Size)},
+		Retention: Retention{time.Duration(f.Retention.Payloads), time.Duration(f.Retention.Evidence)},
+		WarnBy:    time.Duration(f.WarnBy), DeliverBy: time.Duration(f.DeliverBy),
+		AllowEmpty: f.Empty == "allow", CheckEnvelope: f.Check == "envelope", KeepOverdue: f.AfterDeadline == "keep",
+		Proxy:  d.proxy(),
+		source: text, below: d.below,
+	}
+	for _, m := range f.Alerts.Mail {
+		p.Notify.Mail = append(p.Notify.Mail, string(m))
+	}
+	if f.Auth.Basic != nil {
+		p.Auth = &Auth{f.Auth.Basic.User, f.Auth.Basic.Password}
+	}
+	if w := f.Inbox.Webhook; w != nil {
+		p.Webhook = &Webhook{string(w.URL), w.Secret}
+	}
+	d.out = p
+	p.Lane = d.lane()
+	if f.AS2 != nil && f.Protocol == "as2" {
+		p.AS2 = d.as2()
+		p.Duplicates, p.FreshID = time.Duration(f.AS2.DuplicateWindow), f.AS2.FreshID
+	}
+	p.certificates = d.certificates()
+	p.marks = p.mark()
+}
+
+func (r retryFile) policy() retry.Policy {
+	return retry.Policy{Base: time.Duration(r.Base), Cap: time.Duration(r.Cap), Factor: r.Factor, Attempts: r.Attempts, Jitter: r.Jitter}
+}
+
+func (b breakerFile) policy() breaker.Policy {
+	return breaker.Policy{
+		Failures: b.Failures, Within: time.Duration(b.Within), Consecutive: b.Consecutive,
+		Cooldown: time.Duration(b.Cooldown), MaxCooldown: time.Duration(b.MaxCooldown),
+	}
+}
+
+func (d *draft) lane() Lane {
+	f := d.file.Lane
+	out := Lane{
+		Concurrency: f.Concurrency, Rate: float64(f.Rate), Connections: f.Connections,
+		AfterDead: AfterDead(f.AfterDead), OnUnknown: retry.OnUnknown(f.OnUnknown), OnOpen: OnOpen(d.file.Breaker.OnOpen),
+		HoldAfter: f.HoldAfter, ReplayRate: float64(f.ReplayRate),
+		Calendar: newCalendar(d.id, d.spans("lane.windows", f.Windows), d.spans("lane.blackouts", f.Blackouts)),
+	}
+	if r := d.file.Breaker.AutoReplay; r != nil && r.Word == "" {
+		out.AutoReplay = &AutoReplay{time.Duration(r.MaxAge), r.Max}
+	}
+	return out
+}
+
+// spans reads windows or blackouts; those with mistakes are left out.
+func (d *draft) spans(key string, list []window) []span {
+	var out []span
+	for i, w := range list {
+		key := fmt.Sprintf("%s[%d]", key, i)
+		zone := d.zone
+		if w.Zone != "" {
+			z, err := d.loader.zone(w.Zone)
+			if err != nil {
+				d.problem(key+".zone", "names are those of the IANA database", "%v", err)
+				continue
+			}
+			zone = z
+		}
+		s := span{cron: w.Cron, length: time.Duration(w.For), zone: zone, from: w.From.Begin(zone), to: w.To.End(zone), note: w.Note}
+		once := !w.From.IsZero() || !w.To.IsZero()
+		switch {
+		case !w.Cron.IsZero() && once:
+			d.problem(key, "either cron and for, or from and to", "both again and again, and once")
+		case !w.Cron.IsZero() && w.For == 0:
+			d.problem(key+".for", "such as 14h", "missing: how long it lasts")
+		case w.Cron.IsZero() && (w.From.IsZero() || w.To.IsZero()):
+			d.problem(key, "either cron and for, or from and to", "says not when it begins and ends")
+		case w.Cron.IsZero() && !s.to.After(s.from):
+			d.problem(key+".to", "", "ends before it begins")
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// proxy is the proxy on the way to the partner; nil if there is none.
+func (d *draft) proxy() *Proxy {
+	switch p := d.file.Proxy; {
+	case p == nil || p.Word == "inherit":
+		if g := d.gateway.Proxy; g != nil && g.Word == "" {
+			return g
+		}
+		return nil
+	case p.Word == "none":
+		return nil
+	default:
+		return p
+	}
+}
+
+// digest is the hash that a setting names; 0 for none.
+func digest(name string) crypto.Hash {
+	h, _ := smime.HashByName(name)
+	return h
+}
+
+func (d *draft) as2() *AS2 {
+	f := d.file.AS2
+	t := as2.Agreement{
+		From: f.OurID, To: f.ID, URL: string(f.URL), Subject: f.Subject,
+		Sign: digest(f.Sign), NoAttributes: !f.SignedAttributes, OmitCertificate: !f.AttachCert,
+		Compress: as2.Compression(f.Compress), TransferEncoding: as2.TransferEncoding(f.TransferEncoding),
+		MDN:     as2.MDNRequest{Mode: as2.MDNMode(f.MDN.Mode), Signed: f.MDN.Signed && f.MDN.Mode != "none", Algorithm: digest(f.MDN.Algorithm)},
+		Receive: as2.Receive{Signed: slices.Contains(f.Receive.Require, "signed"), Encrypted: slices.Contains(f.Receive.Require, "encrypted"), Digest: digest(f.Receive.Digest)},
+	}
+	if f.Encrypt != "none" {
+		t.Encrypt = smime.Cipher(f.Encrypt)
+	}
+	if t.MDN.Mode == as2.MDNAsync {
+		t.MDN.URL = d.gateway.PartnerURL() + "/as2"
+	}
+	for _, u := range f.Receive.ReceiptURLs {
+		t.Receive.ReceiptURLs = append(t.Receive.ReceiptURLs, string(u))
+	}
+	if d.file.Auth.Basic != nil {
+		t.AuthUser = d.file.Auth.Basic.User
+	}
+	return &AS2{Template: t, ContentType: f.ContentType, Wait: time.Duration(f.MDN.Wait)}
+}

@@ -1,0 +1,101 @@
+package partner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"edigw/internal/conf"
+)
+
+// The reference pages are the descriptions of the settings with an
+// introduction; they are written by `go test ./partner -update`.
+
+const partnerIntro = `# The partner file
+
+One trading partner each: ` + "`partners/<id>.yaml`" + `. The name of the file is the id: lower-case letters, digits and dashes, at most 63. ` + "`edigw check`" + ` shows every mistake with its line; a file takes effect at the next reload. The smallest one:
+
+%s
+## How it is read
+
+- **Layers**: a key of the partner file counts more than its preset, that more than ` + "`defaults`" + ` in edigw.yaml, that more than what is built in. Sections are merged key by key, lists are taken whole. ` + "`edigw partner show ID --effective`" + ` lists every value with its origin.
+- **Paths** begin at the folder of the file that names them.
+- **Secrets** stand in files of their own, mode 0600, and are read at each use; one line end at the end is ignored.
+- **Dates** without a zone are in the partner's zone. A ` + "`from`" + ` that is a date begins at its midnight; an ` + "`until`" + ` or ` + "`to`" + ` that is a date lasts to its end.
+- **Values**: a duration is ` + "`90s`, `5m`, `4h`, `14d` or `1h30m`" + `; a size ` + "`64KB`, `500MB`, `2GB`" + ` (powers of 1,000) or ` + "`64KiB`" + ` (of 1,024); a rate ` + "`10/s`, `600/m`, `20/h`" + `; a share ` + "`20%%`" + `; a date ` + "`2027-01-31` or `2027-01-31T22:00`" + `; a cron is ` + "`0 7 * * 1-5`" + ` (minute, hour, day, month, weekday).
+- Not supported, so that a file means what it seems to: anchors, aliases, tags, merge keys, several documents in a file, keys given twice, files over 1 MiB.
+- **Several certificates for one use**: we sign and encrypt with the newest that has begun, and verify and decrypt with all that are valid; a receipt may verify with those valid when the message was sent, too.
+- **Windows and blackouts** begin by the clock on the partner's wall and last their length in real time. A begin that the clocks skip in spring comes as much later as they were put forward; one that they repeat in autumn comes once. Each partner starts up to 60 s (at most a tenth of the span) after a begin of a window or the end of a blackout, always the same for one partner.
+
+## Keys
+
+`
+
+const gatewayIntro = `# edigw.yaml
+
+The gateway itself. Notation, paths, secrets and dates (here UTC) are as in [partner-file.md](partner-file.md). A change takes effect at the next reload; ` + "`node`, `data`, `store` and `listen`" + ` need a restart, and the reload says so. A file with mistakes stops the start; on reload the old settings stay whole, and partner files are reloaded all the same.
+
+## Keys
+
+`
+
+func TestReferencePagesFitTheSettings(t *testing.T) {
+	t.Parallel()
+	golden(t, filepath.Join("..", "docs", "partner-file.md"), partnerPage(t))
+	golden(t, filepath.Join("..", "docs", "gateway-file.md"), gatewayIntro+reference(t, Gateway{}))
+}
+
+func partnerPage(t *testing.T) string {
+	t.Helper()
+	smallest, err := os.ReadFile(filepath.Join(samples, "good", "minimal.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, partnerIntro, "```yaml\n"+string(smallest)+"```\n")
+	b.WriteString(reference(t, file{}))
+	presets, err := Presets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.WriteString("\n## Presets\n\n| preset | about | sets |\n|---|---|---|\n")
+	for _, p := range presets {
+		var sets []string
+		section, _ := p.root.Child("as2")
+		for _, e := range section.Entries {
+			sets = append(sets, fmt.Sprintf("`as2.%s: %s`", e.Key, e.Value.Text))
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.Name, p.About, strings.Join(sets, ", "))
+	}
+	return b.String()
+}
+
+func reference(t *testing.T, v any) string {
+	t.Helper()
+	schema, err := conf.Describe(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema.Reference()
+}
+
+func TestPresetsHoldKnownKeysOnly(t *testing.T) {
+	t.Parallel()
+	presets, err := Presets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := conf.Describe(file{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range presets {
+		var report conf.Report
+		schema.Decode(new(file), []conf.Layer{{Origin: OriginPreset, File: p.Name, Root: p.root}}, &report, conf.Options{Partial: true})
+		if len(report.Problems) > 0 {
+			t.Error(lines(report.Problems))
+		}
+	}
+}

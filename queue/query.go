@@ -1,0 +1,122 @@
+package queue
+
+import (
+	"time"
+
+	"edigw/fault"
+)
+
+// Page asks for part of a list, newest first. Cursor is empty for the first
+// page, else what the previous page gave; a cursor that no store made is
+// ErrBadCursor. Limit is 1 to 500.
+type Page struct {
+	Limit  int
+	Cursor string
+}
+
+// MessageFilter selects messages; zero fields select everything.
+type MessageFilter struct {
+	Partner   string
+	States    []State
+	Direction Direction
+	Reference string // exact business reference, key, Message-ID, correlation id or file name; a trailing * matches the beginning
+	From, To  time.Time
+	Uncertain bool
+	Overdue   bool
+}
+
+// LetterFilter selects letters; zero fields select everything.
+type LetterFilter struct {
+	Partner string
+	Reason  fault.Reason
+	Status  LetterStatus
+	Outage  string
+	Cause   string
+	From    time.Time
+	To      time.Time
+}
+
+// LetterGroup is one line of the letters' overview.
+type LetterGroup struct {
+	Partner   string
+	Reason    fault.Reason
+	Cause     string
+	Outage    string
+	Open      int
+	Replaying int
+	Uncertain int
+	Oldest    time.Time
+	Newest    time.Time
+}
+
+// Depth is what a partner has waiting or dead: metrics, board and backlog
+// limits read it.
+type Depth struct {
+	Partner string
+	Lane    string
+	Lined   int   // queued, waiting, sending
+	Bytes   int64 // of these
+	Acks    int   // awaiting-ack
+	Oldest  time.Time
+	Letters map[fault.Reason]int // open ones
+	OldestL time.Time            // oldest open letter
+	First   time.Time            // first deadline of a lined message, zero if none
+}
+
+// AuditFilter selects audit entries: events with an actor.
+type AuditFilter struct {
+	Actor   string
+	Partner string
+	From    time.Time
+	To      time.Time
+}
+
+// ReplayJob is a bulk replay: its set was frozen when it was confirmed.
+type ReplayJob struct {
+	ID       string
+	Actor    fault.Actor
+	Created  time.Time
+	Status   ReplayStatus
+	Confirm  []string // codes that the operator confirmed
+	Skip     []string // codes whose letters are left out
+	Filter   LetterFilter
+	Counts   ReplayCounts
+	Finished time.Time
+}
+
+// ReplayStatus is where a bulk replay stands.
+type ReplayStatus string
+
+// Statuses of a bulk replay.
+const (
+	ReplayRunning   ReplayStatus = "running"
+	ReplayPaused    ReplayStatus = "paused"
+	ReplayCancelled ReplayStatus = "cancelled" // the rest stay letters
+	ReplayDone      ReplayStatus = "done"
+)
+
+// ReplayCounts are the numbers that a bulk replay shows.
+type ReplayCounts struct {
+	Total      int `json:"total"`
+	NeverTried int `json:"never_tried"`
+	Uncertain  int `json:"uncertain"`
+	Overtaken  int `json:"overtaken"`
+	Overdue    int `json:"overdue"`
+	Pending    int `json:"pending"`
+	Replayed   int `json:"replayed"`
+	Skipped    int `json:"skipped"`
+	Failed     int `json:"failed"`
+	Delivered  int `json:"delivered"`
+	DiedAgain  int `json:"died_again"`
+}
+
+// ReplayItem is one letter of a bulk replay.
+type ReplayItem struct {
+	Job     string
+	N       int // order: oldest first
+	Letter  string
+	Message string
+	Partner string
+	Status  string // pending, replayed, skipped, failed
+	Detail  string // why skipped or failed
+}
