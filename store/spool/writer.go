@@ -1,0 +1,155 @@
+package spool
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"edigw/queue"
+)
+
+// Writer makes one file. It is used by one goroutine, and ends with Commit or
+// Abort. Its errors are queue.ErrNoSpace and queue.ErrTooLarge by errors.Is,
+// or a fault of the disk.
+type Writer struct {
+	spool *Spool
+	kind  Kind
+	file  *os.File
+	hash  hash.Hash
+	size  int64
+	limit int64
+	err   error // the first failure; the file is lost
+}
+
+// Create begins a file of at most limit bytes; 0 means no limit.
+func (s *Spool) Create(k Kind, limit int64) (*Writer, error) {
+	f, err := os.CreateTemp(filepath.Join(s.dir, string(k)), tempPrefix)
+	if err != nil {
+		return nil, fault(err)
+	}
+	return &Writer{spool: s, kind: k, file: f, hash: sha256.New(), limit: limit}, nil
+}
+
+// Write appends p. A writer that failed stays failed.
+func (w *Writer) Write(p []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	if w.limit > 0 && w.size+int64(len(p)) > w.limit {
+		w.err = fmt.Errorf("spool: %s of more than %d bytes: %w", w.kind, w.limit, queue.ErrTooLarge)
+		return 0, w.err
+	}
+	n, err := w.file.Write(p)
+	w.hash.Write(p[:n])
+	w.size += int64(n)
+	if err != nil {
+		w.err = fault(err)
+	}
+	return n, w.err
+}
+
+// Commit gives the file its name and returns when it would survive a power
+// cut. Bytes that are stored already are renewed under the same name. After an
+// error the name is not given out; a file of these bytes may stand there, from
+// before or because it could not be taken away.
+func (w *Writer) Commit() (name string, size int64, err error) {
+	if w.file == nil {
+		return "", 0, errors.New("spool: file was ended already")
+	}
+	defer w.Abort()
+	if w.err != nil {
+		return "", 0, w.err
+	}
+	name = hex.EncodeToString(w.hash.Sum(nil))
+	path, err := w.spool.path(w.kind, name)
+	if err != nil {
+		return "", 0, err
+	}
+	if err := w.place(path); err != nil {
+		return "", 0, fault(err)
+	}
+	w.file = nil
+	return name, w.size, nil
+}
+
+// place makes the file durable under its name. A new one gets the name first:
+// nobody knows the name yet, and file and folder then reach the disk by one
+// write of the journal in place of two. A file that is there already is
+// replaced by its equal once that is durable, so that its age begins anew
+// (Remove) and a damaged one heals.
+func (w *Writer) place(path string) error {
+	fresh, err := w.move(path, false)
+	if err != nil {
+		return err
+	}
+	if err = w.file.Sync(); err == nil && !fresh {
+		_, err = w.move(path, true)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		if fresh {
+			w.takeBack(path)
+		}
+		return err
+	}
+	return w.file.Close()
+}
+
+// move gives the file its name, and reports whether it did: not if another
+// file has it, unless that is to be replaced.
+func (w *Writer) move(path string, replace bool) (moved bool, err error) {
+	w.spool.mu.Lock()
+	defer w.spool.mu.Unlock()
+	if !replace {
+		if _, err := os.Lstat(path); err == nil {
+			return false, nil
+		}
+	}
+	err = os.Rename(w.file.Name(), path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = w.spool.shard(filepath.Dir(path)); err == nil {
+			err = os.Rename(w.file.Name(), path)
+		}
+	}
+	return err == nil, err
+}
+
+// takeBack removes a file that has its name and could not be made durable,
+// unless a good one replaced it meanwhile.
+func (w *Writer) takeBack(path string) {
+	w.spool.mu.Lock()
+	defer w.spool.mu.Unlock()
+	ours, err := w.file.Stat()
+	if err != nil {
+		return
+	}
+	if there, err := os.Lstat(path); err == nil && os.SameFile(ours, there) {
+		os.Remove(path)
+	}
+}
+
+// shard makes a folder that is missing, durably.
+func (s *Spool) shard(folder string) error {
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(filepath.Dir(folder))
+}
+
+// Abort throws the file away. It does nothing after Commit.
+func (w *Writer) Abort() {
+	if w.file == nil {
+		return
+	}
+	w.file.Close()
+	os.Remove(w.file.Name())
+	w.file = nil
+	w.err = fs.ErrClosed
+}

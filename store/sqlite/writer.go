@@ -1,0 +1,177 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"edigw/queue"
+)
+
+const (
+	maxBatch        = 256         // requests in one transaction
+	checkpointEvery = time.Minute // how often the log is looked at
+	checkpointOver  = 8 << 20     // bytes of log that are worth a checkpoint
+)
+
+// request is one caller's wish for a write.
+type request struct {
+	fn    func(*tx) error
+	taken atomic.Bool // by the writer, or by a caller that gave up
+	done  chan error  // buffered
+}
+
+// write runs fn in a transaction and returns when what it did would survive a
+// power cut. Requests of many callers share a commit; a savepoint each keeps
+// them apart, so an error of fn takes back what this fn did and nothing else.
+// fn runs on the writer, once, and must touch nothing but t and the caller's
+// own variables; it must not block, and what it stores in variables counts only
+// if write returns nil. If the commit fails, write fails with
+// queue.ErrUnavailable, and also with queue.ErrNoSpace if the disk is full.
+// ctx is heeded until fn begins.
+func (s *Store) write(ctx context.Context, fn func(t *tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := &request{fn: fn, done: make(chan error, 1)}
+	if err := s.submit(ctx, r); err != nil {
+		return err
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		if r.taken.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		return <-r.done
+	}
+}
+
+func (s *Store) submit(ctx context.Context, r *request) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return fmt.Errorf("sqlite: closed: %w", queue.ErrUnavailable)
+	}
+	select {
+	case s.requests <- r:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run is the writer: the only goroutine that changes the database.
+func (s *Store) run() {
+	defer close(s.stopped)
+	tick := time.NewTicker(checkpointEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case r := <-s.requests:
+			s.batch(r)
+		case <-tick.C:
+			s.checkpoint()
+		case <-s.stop:
+			for len(s.requests) > 0 {
+				s.batch(<-s.requests)
+			}
+			return
+		}
+	}
+}
+
+// batch commits a request together with all that wait behind it. While it
+// commits, the next batch gathers: nobody needs to be delayed for it.
+func (s *Store) batch(r *request) {
+	t := s.writer
+	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
+		r.answer(unavailable(err))
+		return
+	}
+	var good []*request
+	for r != nil {
+		if r.taken.CompareAndSwap(false, true) {
+			err, broken := t.attempt(r.fn)
+			if broken != nil {
+				_, _ = t.exec("ROLLBACK")
+				for _, g := range append(good, r) {
+					g.done <- unavailable(broken)
+				}
+				return
+			}
+			if err != nil {
+				r.done <- err
+			} else {
+				good = append(good, r)
+			}
+		}
+		r = nil
+		if len(good) < maxBatch {
+			select {
+			case r = <-s.requests:
+			default:
+			}
+		}
+	}
+	start := time.Now()
+	_, err := t.exec("COMMIT")
+	if err != nil {
+		_, _ = t.exec("ROLLBACK")
+		err = unavailable(err)
+	} else if len(good) > 0 {
+		s.commits.Add(1)
+		s.committed.Add(int64(len(good)))
+		if s.observe != nil {
+			s.observe(time.Since(start), len(good))
+		}
+	}
+	for _, g := range good {
+		g.done <- err
+	}
+}
+
+func (r *request) answer(err error) {
+	if r.taken.CompareAndSwap(false, true) {
+		r.done <- err
+	}
+}
+
+// attempt runs fn behind a savepoint. broken means that the whole transaction
+// is lost, as after an I/O error.
+func (t *tx) attempt(fn func(*tx) error) (err, broken error) {
+	if _, err := t.exec("SAVEPOINT request"); err != nil {
+		return nil, err
+	}
+	if err = fn(t); err != nil {
+		if _, back := t.exec("ROLLBACK TO request"); back != nil {
+			return nil, err
+		}
+	}
+	if _, broken = t.exec("RELEASE request"); broken != nil {
+		return nil, broken
+	}
+	return err, nil
+}
+
+// unavailable says that nothing was written.
+func unavailable(err error) error {
+	return fmt.Errorf("sqlite: %w: %w", queue.ErrUnavailable, err)
+}
+
+// checkpoint moves a grown log into the database and cuts it off. It waits for
+// no reader: what one still needs is moved the next time.
+func (s *Store) checkpoint() {
+	info, err := os.Stat(filepath.Join(s.dir, FileName+"-wal"))
+	if err != nil || info.Size() < checkpointOver {
+		return
+	}
+	t := s.writer
+	_, _ = t.conn.ExecContext(t.ctx, "PRAGMA busy_timeout = 0")
+	_, _ = t.conn.ExecContext(t.ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	_, _ = t.conn.ExecContext(t.ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds()))
+}

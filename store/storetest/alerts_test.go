@@ -1,0 +1,8 @@
+package storetest
+
+import "testing"
+
+func TestMemoryAlertsKeepTheContract(t *testing.T) {
+	t.Parallel()
+	RunAlerts(t, func(*testing.T) AlertStore { return NewMemoryAlerts() })
+}
