@@ -1,0 +1,211 @@
+package alerts
+
+import (
+	"time"
+
+	"edigw/internal/words"
+)
+
+// drafts holds the text of every kind of incident.
+var drafts = map[Kind]func(telling) draft{
+	KindOutage:        draftOutage,
+	KindLetters:       draftLetters,
+	KindBlocked:       draftBlocked,
+	KindOrphaned:      draftOrphaned,
+	KindSettings:      draftSettings,
+	KindDeadline:      draftDeadline,
+	KindCertificate:   draftCertificate,
+	KindIsolated:      draftIsolated,
+	KindStore:         draftStore,
+	KindChannel:       draftChannel,
+	KindHealth:        draftHealth,
+	KindKeyReused:     noted(": key used twice with other content", "ours: the producer uses one key for two documents", "have the producer give each document its own key"),
+	KindContradiction: noted(": receipts contradict each other", "theirs", "ask the partner what became of the document"),
+	KindWarnBy:        noted(": later than it should be", "see the lane", "look why it waits"),
+	KindOverdue:       noted(": past its due time, goes on", "see the lane", "ask whether they still want it"),
+	KindDuplicate:     noted(": delivered, partner says it already has it", "theirs, nothing to repair", ""),
+	KindDefect:        noted(": edigw has a defect", "ours: this program", "please report it with the log"),
+	KindRestored:      noted("restored from a backup, lanes stopped", "ours", "look at the uncertain ones, then edigw partner start --all-partners"),
+}
+
+// what names the kinds that end without words of their own.
+var what = map[Kind]string{
+	KindBlocked: "the lane's stop", KindOrphaned: "the missing settings file", KindSettings: "the settings file",
+	KindCertificate: "the certificate", KindHealth: "the dead-letter queue", KindDeadline: "the deadline",
+}
+
+// noted is the text of kinds that gather single facts.
+func noted(news, side, do string) func(telling) draft {
+	return func(t telling) draft {
+		d := draft{news: news, do: trim(do)}
+		if t.in.Partner == "" && news[0] == ':' {
+			d.news = news[2:]
+		}
+		if t.in.Events > 1 {
+			d.news += " (" + number(t.in.Events) + " times)"
+		}
+		d.line = trimColon(d.news)
+		d.lines = []string{sentence(t.in.Detail), "Likely side: " + side + "."}
+		return d
+	}
+}
+
+func draftBlocked(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{}
+	}
+	d := draft{news: ": lane stands behind a dead letter, " + number(t.s.Depth.Lined) + " wait"}
+	d.line = trimColon(d.news)
+	d.lines = []string{"First in, first out: nothing goes out before that letter is settled.", "Likely side: see the letter.", sentence(t.in.Detail)}
+	d.do = trim("settle the letter: replay, close as delivered, or discard it", t.call())
+	return d
+}
+
+func draftOrphaned(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{}
+	}
+	return draft{news: ": its settings file is gone, " + number(t.s.Depth.Lined) + " wait", lines: []string{
+		"Nothing is dropped, and nothing is sent: " + words.Count(t.s.Depth.Lined, "document waits", "documents wait") + ".",
+		"Likely side: ours, the file partners/" + t.in.Partner + ".yaml.",
+	}, do: []string{"put the file back and reload, or settle what waits"}}
+}
+
+func draftSettings(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{}
+	}
+	news := "settings file is bad"
+	effect := "Its last good settings stay in force."
+	side := "Likely side: ours, edigw.yaml."
+	if t.in.Partner != "" {
+		side = "Likely side: ours, the file partners/" + t.in.Partner + ".yaml."
+		news = ": " + news
+	}
+	if p := t.s.Partner; p != nil {
+		if n := len(p.Problems); n > 0 {
+			news += " (" + words.Count(n, "mistake", "mistakes") + ")"
+		}
+		if p.Misconfigured {
+			effect = "It was never good: documents are accepted and wait, nothing is sent."
+		}
+	}
+	return draft{news: news, line: trimColon(news), lines: []string{effect, sentence(t.in.Detail), side},
+		do: []string{"run edigw check, correct the file, reload"}}
+}
+
+func draftDeadline(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{news: ": first deadline no longer at risk", line: "first deadline no longer at risk", lines: []string{sentence(t.in.Detail)}}
+	}
+	at := t.s.Depth.First
+	d := draft{news: ": first deadline " + t.clock(at) + ", lane not sending"}
+	d.line = trimColon(d.news)
+	d.lines = []string{
+		"A document due " + t.moment(at) + " (in " + words.Span(at.Sub(t.now)) + ") waits in a lane that does not send; " + number(t.s.Depth.Lined) + " wait in all.",
+		sentence(t.in.Detail),
+		"Likely side: see the lane.",
+	}
+	d.do = trim("clear the lane, or tell the partner", t.call())
+	return d
+}
+
+func draftCertificate(t telling) draft {
+	c := t.s.Certificate
+	if t.in.News == NewsOver || c == nil {
+		return draft{}
+	}
+	use := uses[c.Use]
+	left := c.DaysLeft(t.now)
+	news := use.name + " ends in " + words.Count(left, "day", "days")
+	if left < 0 {
+		news = use.name + " has ended"
+	}
+	end := c.Ends.UTC().Add(-time.Second).Format("2 Jan 15:04 UTC") // the last minute of its use
+	side := "theirs: ask for the new one."
+	do := trim("ask for the new certificate, import it", t.call())
+	if t.in.Partner == "" || c.Use == "tls-client" {
+		side = "ours: a new key is needed."
+		do = trim("make a new key, send the partners its certificate, add it to the settings")
+	}
+	d := draft{news: news + " (" + end + ")"}
+	d.line = d.news
+	d.lines = []string{
+		"What stops then: " + use.stops + ".",
+		"Successor staged: none. Serial " + c.Serial + ", SHA-256 " + c.SHA256 + ", file " + clean(c.File) + ".",
+		"Likely side: " + side,
+	}
+	d.do = do
+	return d
+}
+
+func draftIsolated(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{bare: true, news: "Our own network works again, after " + words.Span(t.in.Over.Sub(t.in.Opened)), lines: []string{
+			"Lanes send again; what was blamed on partners meanwhile is taken back.",
+		}}
+	}
+	i := t.s.Isolation
+	change := "none"
+	if s := t.s.Settings; !s.At.IsZero() && t.now.Sub(s.At) < 24*time.Hour {
+		change = t.clock(s.At) + ", " + s.Text
+	}
+	return draft{bare: true, news: "Our own network: " + number(i.Partners) + " of " + number(i.Of) + " partners unreachable since " + t.clock(i.Since), lines: []string{
+		"Nothing dead-lettered; " + number(t.s.Waiting) + " wait. Check firewall, proxy, DNS. Last settings change: " + clean(change) + ".",
+		"Likely side: ours, " + number(i.Partners) + " partners do not fail together.",
+	}}
+}
+
+func draftStore(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{bare: true, news: "The store works again, after " + words.Span(t.in.Over.Sub(t.in.Opened)), lines: []string{"Nothing accepted was lost."}}
+	}
+	return draft{bare: true, news: "The store cannot commit since " + t.clock(t.in.Opened), lines: []string{
+		sentence(t.in.Detail),
+		"New documents are refused (507 or 503); what was accepted is safe.",
+		"Likely side: ours, the disk of the data folder.",
+	}, do: []string{"make room on the disk, look at its health"}}
+}
+
+func draftChannel(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{bare: true, news: "Alert channel " + t.in.Cause + " works again", lines: []string{
+			"It failed since " + t.clock(t.in.Opened) + "; what it could not take follows.",
+		}}
+	}
+	return draft{bare: true, news: "Alert channel " + t.in.Cause + " fails since " + t.clock(t.in.Opened), lines: []string{
+		sentence(t.in.Detail),
+		"Its alerts are kept and tried again. This one comes over another channel.",
+		"Likely side: ours, alerts." + t.in.Cause + " in edigw.yaml or its server.",
+	}, do: []string{"look at the server and at the settings"}}
+}
+
+func draftHealth(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{}
+	}
+	h := t.s.Health
+	news := words.Count(h.Letters, "dead letter", "dead letters") + ", oldest " + words.Span(h.Oldest)
+	if t.in.Partner != "" {
+		news = ": " + news
+	}
+	return draft{news: news, line: trimColon(news), lines: []string{sentence(t.in.Detail), "Likely side: see the letters; they wait for a decision."},
+		do: []string{"replay, settle or discard them"}}
+}
+
+func sentence(s string) string {
+	if s = clean(s); s == "" {
+		return ""
+	}
+	if last := s[len(s)-1]; last != '.' && last != '!' && last != '?' {
+		s += "."
+	}
+	return s
+}
+
+func trimColon(s string) string {
+	if len(s) > 1 && s[:2] == ": " {
+		return s[2:]
+	}
+	return s
+}
