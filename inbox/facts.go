@@ -1,0 +1,89 @@
+package inbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"edigw/as2"
+	"edigw/edi"
+	"edigw/queue"
+)
+
+// Facts is what is known of a document that a partner sent. It lies beside the
+// document as <name>.json.
+type Facts struct {
+	ID          string      `json:"id"` // ours: a program that must not take a document twice compares it
+	Partner     string      `json:"partner"`
+	Protocol    string      `json:"protocol"`
+	MessageID   string      `json:"message_id"`
+	From        string      `json:"from"`
+	To          string      `json:"to"`
+	Subject     string      `json:"subject,omitempty"`
+	Received    time.Time   `json:"received"`
+	FileName    string      `json:"file_name,omitempty"` // as the partner said
+	ContentType string      `json:"content_type,omitempty"`
+	Size        int64       `json:"size"`
+	SHA256      string      `json:"sha256,omitempty"`
+	Kind        string      `json:"kind,omitempty"` // x12, edifact, ubl, cii, xml, unknown
+	Type        string      `json:"type,omitempty"` // 810, INVOIC, Invoice, …
+	References  []Reference `json:"references,omitempty"`
+	Signed      bool        `json:"signed"`
+	Encrypted   bool        `json:"encrypted"`
+	Compressed  bool        `json:"compressed"`
+	Signer      string      `json:"signer,omitempty"` // fingerprint of the certificate that verified
+	MIC         string      `json:"mic,omitempty"`
+	Disposition string      `json:"disposition"` // what we answered
+	Problem     string      `json:"problem,omitempty"`
+}
+
+// Reference is a business reference of the document, as edi.Reference has it.
+type Reference struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Record is what is kept with a received message besides its payload: it is
+// the Record of the message's only build.
+type Record struct {
+	Facts      Facts       `json:"facts"`
+	Answer     *as2.Answer `json:"answer,omitempty"`  // the MDN, as it was sent; nil if none was asked for
+	Request    string      `json:"request,omitempty"` // spool name (kind inbox) of the request as it arrived, see WriteRequest
+	Cut        bool        `json:"cut,omitempty"`     // only the beginning of it was kept
+	WireSHA256 string      `json:"wire_sha256"`       // of its body
+}
+
+// ReadRecord reads the record of a received message from its builds.
+func ReadRecord(builds []queue.Build) (Record, error) {
+	var r Record
+	if len(builds) == 0 {
+		return r, fmt.Errorf("inbox: the record of a received message is gone: %w", queue.ErrNotFound)
+	}
+	if err := json.Unmarshal(builds[0].Record, &r); err != nil {
+		return r, fmt.Errorf("inbox: the record of message %s cannot be read back: %w", builds[0].Message, err)
+	}
+	return r, nil
+}
+
+// factsOf are those that the protocol found out.
+func factsOf(r as2.Received) Facts {
+	f := Facts{
+		Partner: r.Partner, Protocol: "as2", MessageID: r.MessageID, From: r.From, To: r.To, Subject: r.Subject, Received: r.At.UTC(),
+		FileName: r.FileName, ContentType: r.ContentType, Size: r.Size, SHA256: r.SHA256,
+		Signed: r.Signed, Encrypted: r.Encrypted, Compressed: r.Compressed, Signer: r.Signer,
+		Disposition: r.Disposition.String(), Problem: r.Problem,
+	}
+	if r.MIC.Value != "" {
+		f.MIC = r.MIC.String()
+	}
+	return f
+}
+
+// recognised adds what the document is.
+func (f *Facts) recognised(r edi.Report) queue.Business {
+	f.Kind, f.Type = string(r.Kind), r.Type
+	for _, ref := range r.References {
+		f.References = append(f.References, Reference(ref))
+	}
+	return queue.Business{Kind: r.Kind, Type: r.Type, References: r.References}
+}

@@ -1,0 +1,13 @@
+package inbox
+
+// Keys of log records.
+const (
+	keyPartner   = "partner"
+	keyMessage   = "message"
+	keyMessageID = "message_id"
+	keyState     = "state"
+	keySize      = "size"
+	keyDetail    = "detail"
+	keyFile      = "file"
+	keyErr       = "err"
+)

@@ -1,0 +1,265 @@
+package inbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"edigw/as2"
+	"edigw/edi"
+	"edigw/fault"
+	"edigw/queue"
+	"edigw/store/spool"
+)
+
+// margin is the space that rows, facts and receipts of one message may take.
+const margin = 1 << 20
+
+// maxRaces is how often a decision is taken anew because somebody else changed
+// what it was about.
+const maxRaces = 5
+
+// Receive meets as2.Inbox. A document is durable in the spool, with its
+// message and the answer, before it is put into the partner's folder; if that
+// fails it is tried again later, and the partner is answered all the same.
+// Of refused messages only so many are kept in a while; the others are
+// answered and forgotten.
+func (b *Inbox) Receive(ctx context.Context, r as2.Received) (*as2.Answer, bool, error) {
+	done, err := b.turns.wait(ctx, r.Partner+"\x00"+keyOf(r))
+	if err != nil {
+		return nil, false, err
+	}
+	defer done()
+	ctx = context.WithoutCancel(ctx) // what is here whole is kept, even if the partner left
+	a := &arrival{Received: r, key: keyOf(r)}
+	for range maxRaces {
+		answer, duplicate, err := b.decide(ctx, a)
+		if !errors.Is(err, queue.ErrConflict) {
+			return answer, duplicate, err
+		}
+	}
+	return nil, false, fmt.Errorf("inbox: message %.200q of %s changes all the time: %w", r.MessageID, r.Partner, queue.ErrConflict)
+}
+
+// arrival is a message with what was made durable of it so far.
+type arrival struct {
+	as2.Received
+	key      string
+	facts    Facts
+	business queue.Business
+	request  string // spool name
+	cut      bool
+	payload  bool // it is durable
+}
+
+// keyMark begins the keys of inbound messages and of receipts; a key that a
+// caller gives for an outbound document is ASCII.
+const keyMark = "←"
+
+// keyOf is the same for messages that are the same to the protocol: From, To
+// and Message-ID (RFC 4130 §5.5). Without a Message-ID the bytes are.
+func keyOf(r as2.Received) string {
+	h := sha256.New()
+	for _, s := range []string{r.From, r.To, r.MessageID} {
+		io.WriteString(h, s)
+		h.Write([]byte{0})
+	}
+	if r.MessageID == "" {
+		io.WriteString(h, r.WireSHA256)
+	}
+	return keyMark + hex.EncodeToString(h.Sum(nil))
+}
+
+func (b *Inbox) decide(ctx context.Context, a *arrival) (*as2.Answer, bool, error) {
+	editions, err := b.Store.Editions(ctx, a.Partner, a.key)
+	if err != nil {
+		return nil, false, fmt.Errorf("inbox: look for an earlier copy: %w", err)
+	}
+	for _, e := range editions {
+		if e.Message.Payload.SHA256 == "" { // it was refused
+			continue
+		}
+		builds, err := b.Store.Builds(ctx, e.Message.ID)
+		if err != nil {
+			return nil, false, fmt.Errorf("inbox: read the answer to the first copy: %w", err)
+		}
+		record, err := ReadRecord(builds)
+		if err != nil {
+			return nil, false, err
+		}
+		if a.Accepted || record.WireSHA256 == a.WireSHA256 {
+			return record.Answer, true, b.again(ctx, a, e.Message, record)
+		}
+	}
+	if !a.Accepted {
+		return nil, false, b.refuse(ctx, a, editions)
+	}
+	return nil, false, b.accept(ctx, a, editions)
+}
+
+// accept makes an accepted message durable and hands its document on.
+func (b *Inbox) accept(ctx context.Context, a *arrival, editions []queue.Edition) error {
+	if err := b.store(a); err != nil {
+		return err
+	}
+	m, err := b.message(a, editions)
+	if err != nil {
+		return err
+	}
+	m.State = queue.Received
+	m.Payload = queue.Payload{SHA256: a.SHA256, Size: a.Size, FileName: a.FileName, ContentType: a.ContentType}
+	m.Business = a.business
+	e := event(m, queue.EventAccepted, m.Accepted, "received")
+	e.Facts = map[string]string{"direction": string(queue.In), "message_id": m.MessageID}
+	if err := b.record(ctx, a, &m, nil, e, editions); err != nil {
+		return err
+	}
+	// It is safe: whatever happens from here on, the partner gets his answer.
+	if done, err := b.turns.wait(ctx, m.ID); err == nil {
+		defer done()
+		_ = b.handOn(ctx, m, nil, a.facts) // tried again later
+	}
+	return nil
+}
+
+// store makes payload and request durable, once.
+func (b *Inbox) store(a *arrival) error {
+	if a.payload {
+		return nil
+	}
+	if err := b.Spool.HasRoom(a.Size + a.WireSize + margin); err != nil {
+		return fmt.Errorf("inbox: no room for a message of %s: %w", a.Partner, err)
+	}
+	var err error
+	if a.request, err = b.keepRequest(a.Header, a.Wire); err != nil {
+		return err
+	}
+	w, err := b.Spool.Create(spool.Payload, 0)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	scanner := edi.NewScanner()
+	if _, err := io.Copy(io.MultiWriter(w, scanner), a.Payload); err != nil {
+		return fmt.Errorf("inbox: keep a document of %s: %w", a.Partner, err)
+	}
+	name, size, err := w.Commit()
+	if err != nil {
+		return err
+	}
+	if name != a.SHA256 || size != a.Size {
+		return fmt.Errorf("inbox: a document of %s came as %s (%d bytes) and reads back as %s (%d bytes)", a.Partner, a.SHA256, a.Size, name, size)
+	}
+	a.payload, a.facts = true, factsOf(a.Received)
+	a.business = a.facts.recognised(scanner.Close())
+	return nil
+}
+
+// message begins the row of an inbound message.
+func (b *Inbox) message(a *arrival, editions []queue.Edition) (queue.Message, error) {
+	now := b.Now()
+	id, err := queue.NewID(now, b.Random)
+	if err != nil {
+		return queue.Message{}, err
+	}
+	m := queue.Message{
+		ID: id, Partner: a.Partner, Lane: a.Partner + "/inbox", Kind: queue.KindDocument, Direction: queue.In, Protocol: "as2",
+		Key: a.key, MessageID: a.MessageID, Source: "as2", Payload: queue.Payload{Size: a.Size, FileName: a.FileName, ContentType: a.ContentType},
+		Round: 1, Build: 1, Accepted: now,
+	}
+	if n := len(editions); n > 0 {
+		m.Edition, m.Previous = editions[n-1].Message.Edition+1, editions[n-1].Message.ID
+	}
+	return m, nil
+}
+
+// record writes the message with all that belongs to it in one transaction:
+// the answer, the receipt that is owed, and the end of earlier letters.
+func (b *Inbox) record(ctx context.Context, a *arrival, m *queue.Message, letter *queue.Letter, e queue.Event, editions []queue.Edition) error {
+	a.facts.ID = m.ID
+	record, err := json.Marshal(Record{Facts: a.facts, Answer: a.Answer, Request: a.request, Cut: a.cut, WireSHA256: a.WireSHA256})
+	if err != nil {
+		return err
+	}
+	build := queue.Build{Message: m.ID, N: 1, Record: record, Sent: true, Created: m.Accepted}
+	if a.Answer != nil {
+		build.MessageID = a.Answer.MessageID
+	}
+	results, err := b.replaced(editions, *m)
+	if err != nil {
+		return err
+	}
+	results = append(results, &queue.Result{Message: m, Build: &build, Opened: letter, Events: []queue.Event{e}})
+	owed, err := b.owed(*m, a.Answer, nil)
+	if err != nil {
+		return err
+	}
+	if owed != nil {
+		results = append(results, owed)
+	}
+	if err := b.Store.Record(ctx, results...); err != nil {
+		return fmt.Errorf("inbox: record a message of %s: %w", a.Partner, err)
+	}
+	b.Count(*m)
+	if owed != nil {
+		b.Wake(owed.Message.Lane)
+	}
+	b.Log.Info("AS2 message received", keyPartner, m.Partner, keyMessage, m.ID, keyMessageID, m.MessageID, keyState, m.State, keySize, m.Payload.Size, keyDetail, m.Detail)
+	return nil
+}
+
+// replaced closes the letters of earlier copies that were refused.
+func (b *Inbox) replaced(editions []queue.Edition, m queue.Message) ([]*queue.Result, error) {
+	var all []*queue.Result
+	for _, e := range editions {
+		if e.Message.State != queue.Dead || e.Letter == nil || e.Message.Payload.SHA256 != "" {
+			continue
+		}
+		step, err := queue.Next(e.Message, queue.Input{Trigger: queue.OnSupersede, At: m.Accepted, Letter: e.Letter, Note: "came again as " + m.ID}, queue.Rules{})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &step)
+	}
+	return all, nil
+}
+
+// again takes note of a copy of a message that was accepted before.
+func (b *Inbox) again(ctx context.Context, a *arrival, first queue.Message, record Record) error {
+	b.repeats.WithLabelValues(a.Partner).Inc()
+	b.Log.Info("AS2 message came again", keyPartner, a.Partner, keyMessage, first.ID, keyMessageID, first.MessageID)
+	if err := b.oweAgain(ctx, first, record.Answer); err != nil {
+		return err
+	}
+	now := b.Now()
+	if !b.budget.take("again "+first.ID, 1, time.Minute, now) {
+		return nil
+	}
+	e := event(first, queue.EventReplayedKey, now, "the same message came again; it got the first answer")
+	if a.Accepted && (a.SHA256 != first.Payload.SHA256 || a.Size != first.Payload.Size) {
+		e.Type, e.Text = queue.EventKeyReused, "the Message-ID came again with other content: the partner uses one id for two documents; the first was kept"
+	}
+	e.Facts = map[string]string{"direction": string(queue.In), "message_id": first.MessageID}
+	if err := b.Store.AddEvents(ctx, e); err != nil {
+		return fmt.Errorf("inbox: record a repeat of %s: %w", first.ID, err)
+	}
+	return nil
+}
+
+// event begins an event about a message.
+func event(m queue.Message, t queue.EventType, at time.Time, text string) queue.Event {
+	return queue.Event{At: at, Type: t, Partner: m.Partner, Lane: m.Lane, Message: m.ID, Text: text}
+}
+
+// reasonOf is never empty.
+func reasonOf(r fault.Reason) fault.Reason {
+	if r == "" {
+		return fault.ReasonFormat
+	}
+	return r
+}

@@ -1,0 +1,87 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"edigw/fault"
+	"edigw/queue"
+	"edigw/retry"
+)
+
+// Refused messages that are kept: anybody who knows two AS2 names can send
+// them.
+const (
+	refusedMost = 30 // of one partner
+	refusedSpan = 10 * time.Minute
+	maxProblem  = 1000 // bytes of what is said about it
+)
+
+// refuse records a message that was refused as a letter, with the beginning of
+// the request as evidence. The same message refused for the same reason is one
+// letter, however often it comes.
+func (b *Inbox) refuse(ctx context.Context, a *arrival, editions []queue.Edition) error {
+	reason, now := reasonOf(a.Reason), b.Now()
+	a.Problem = strings.ToValidUTF8(a.Problem[:min(len(a.Problem), maxProblem)], "")
+	if n := len(editions); n > 0 {
+		if last := editions[n-1]; last.Letter != nil && last.Letter.Reason == reason && last.Letter.Detail == a.Problem {
+			return b.refusedAgain(ctx, last.Message, a.Problem, now)
+		}
+	}
+	if a.request == "" {
+		if !b.budget.take("refused "+a.Partner, refusedMost, refusedSpan, now) {
+			b.Log.Warn("AS2 message refused and not kept: too many of this partner", keyPartner, a.Partner, keyMessageID, a.MessageID, keyDetail, a.Problem)
+			return nil
+		}
+		if err := b.Spool.HasRoom(min(a.WireSize, maxRefused) + margin); err != nil {
+			return fmt.Errorf("inbox: no room for a message of %s: %w", a.Partner, err)
+		}
+		var err error
+		if a.request, err = b.keepRequest(a.Header, io.LimitReader(a.Wire, maxRefused)); err != nil {
+			return err
+		}
+		a.cut, a.facts = a.WireSize > maxRefused, factsOf(a.Received)
+	}
+	m, err := b.message(a, editions)
+	if err != nil {
+		return err
+	}
+	l, e, err := b.bury(&m, reason, a.Problem)
+	if err != nil {
+		return err
+	}
+	return b.record(ctx, a, &m, l, e, editions)
+}
+
+func (b *Inbox) refusedAgain(ctx context.Context, m queue.Message, problem string, now time.Time) error {
+	if !b.budget.take("again "+m.ID, 1, time.Minute, now) {
+		return nil
+	}
+	e := event(m, queue.EventRefused, now, "came again and was refused again: "+problem)
+	e.Facts = map[string]string{"direction": string(queue.In), "message_id": m.MessageID}
+	if err := b.Store.AddEvents(ctx, e); err != nil {
+		return fmt.Errorf("inbox: record a repeat of %s: %w", m.ID, err)
+	}
+	return nil
+}
+
+// bury makes m dead, with its letter and the event of it.
+func (b *Inbox) bury(m *queue.Message, reason fault.Reason, detail string) (*queue.Letter, queue.Event, error) {
+	now := b.Now()
+	id, err := queue.NewID(now, b.Random)
+	if err != nil {
+		return nil, queue.Event{}, err
+	}
+	m.State, m.Detail, m.Letter, m.FirstFailure, m.Finished = queue.Dead, detail, id, now, now
+	l := &queue.Letter{
+		ID: id, Message: m.ID, Seq: m.Seq, Partner: m.Partner, Lane: m.Lane, Protocol: m.Protocol, Direction: queue.In,
+		Reason: reason, Class: retry.Permanent, Status: queue.LetterOpen, Detail: detail, Created: now, First: now,
+	}
+	e := event(*m, queue.EventDead, now, detail)
+	e.Letter = id
+	e.Facts = map[string]string{"direction": string(queue.In), "reason": string(reason), "class": string(retry.Permanent), "message_id": m.MessageID}
+	return l, e, nil
+}

@@ -1,0 +1,103 @@
+package intake
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	stable     = 5 * time.Second // how long size and time of a file must not have changed
+	maxEntries = 20_000          // names read from a folder at once; the others come later
+)
+
+// folder is the outbox of one partner.
+type folder struct {
+	partner string
+	dir     string
+	busy    bool // its files are being taken in; nobody else touches it then
+
+	mtime     time.Time // of the folder, when it was last looked at
+	since     time.Time // when that was first seen
+	wasRead   time.Time
+	notBefore time.Time
+	seen      map[string]sighting // files that are not stable yet
+	ready     []entry             // files to be taken in, oldest first
+}
+
+// sighting is what a file looked like since some time.
+type sighting struct {
+	size  int64
+	mtime time.Time
+	since time.Time
+}
+
+// entry is a file to be taken in.
+type entry struct {
+	name  string
+	mtime time.Time
+}
+
+// changed reports whether the folder may hold something that was not there
+// when it was last read.
+func (f *folder) changed(now time.Time) bool {
+	info, err := os.Stat(f.dir)
+	if err != nil {
+		return false // gone; a reload makes it again
+	}
+	if !info.ModTime().Equal(f.mtime) {
+		f.mtime, f.since = info.ModTime(), now
+	}
+	return len(f.seen) > 0 || len(f.ready) > 0 || now.Sub(f.since).Abs() < settle || now.Sub(f.wasRead).Abs() >= reread
+}
+
+// read lists the folder: what is stable, or was claimed before a crash, is
+// ready; the rest is remembered.
+func (f *folder) read(now time.Time) error {
+	f.wasRead, f.ready = now, nil
+	dir, err := os.Open(f.dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(maxEntries)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	seen := make(map[string]sighting)
+	for _, e := range entries {
+		if !e.Type().IsRegular() || ignored(e.Name()) {
+			continue // symbolic links and folders too
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s := sighting{info.Size(), info.ModTime(), now}
+		if before, ok := f.seen[e.Name()]; ok && before.size == s.size && before.mtime.Equal(s.mtime) && !before.since.After(now) {
+			s.since = before.since
+		}
+		if now.Sub(s.since) >= stable || isClaim(e.Name()) {
+			f.ready = append(f.ready, entry{e.Name(), s.mtime})
+		}
+		seen[e.Name()] = s
+	}
+	f.seen = seen
+	slices.SortFunc(f.ready, func(a, b entry) int {
+		return cmp.Or(a.mtime.Compare(b.mtime), strings.Compare(original(a.name), original(b.name)), strings.Compare(a.name, b.name))
+	})
+	return nil
+}
+
+// ignored reports whether a file is somebody's business who has not finished.
+func ignored(name string) bool {
+	return strings.HasPrefix(name, ".") && !isClaim(name) || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".part")
+}

@@ -1,0 +1,371 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"edigw/breaker"
+	"edigw/fault"
+	"edigw/queue"
+)
+
+// When our own network is to blame (delivery.md §4).
+const (
+	isolationSpan     = time.Minute
+	isolationPartners = 5
+	firstTrial        = 5 * time.Second
+	nextTrial         = 30 * time.Second
+	maxFailed         = 100 // failures remembered of one partner
+)
+
+// network watches whether anybody answers at all.
+type network struct {
+	writing latch // held while the state is written, so that no older one lands last
+
+	mu       sync.Mutex
+	state    queue.Isolation
+	since    time.Time          // beginning of the last isolation that ended
+	ended    time.Time          // and its end
+	contacts map[string]contact // partners since the last HTTP answer
+}
+
+// contact is what was tried with a partner since the last HTTP answer.
+type contact struct {
+	started time.Time
+	failed  []time.Time // within isolationSpan, oldest first
+}
+
+// fail notes a failure. Of very many the oldest stay: they say when it began.
+func (c *contact) fail(now time.Time) {
+	c.forget(now)
+	c.failed = append(c.failed[:min(len(c.failed), maxFailed-1)], now)
+}
+
+func (c *contact) forget(now time.Time) {
+	c.failed = slices.DeleteFunc(c.failed, func(t time.Time) bool { return !within(t, now) })
+}
+
+func (n *network) now() queue.Isolation {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.state
+}
+
+// started notes that a partner is contacted.
+func (n *network) started(partner string, now time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.contacts == nil {
+		n.contacts = map[string]contact{}
+	}
+	c := n.contacts[partner]
+	c.started = now
+	n.contacts[partner] = c
+}
+
+// answered reports whether the partner gave any HTTP answer. What our proxy
+// says to CONNECT is not the partner's.
+func answered(o fault.Outcome) bool {
+	return o.Status != 0 && o.Cause != fault.CauseProxy && o.Cause != fault.CauseProxyAuth
+}
+
+// silent reports whether the partner was contacted and gave no HTTP answer.
+func silent(o fault.Outcome) bool {
+	switch o.Cause {
+	case fault.CauseNone:
+		return false
+	}
+	return !ownFault(o.Cause) && !answered(o)
+}
+
+// turnaround is what an outcome did to the isolation.
+type turnaround struct {
+	state        queue.Isolation // now
+	began, ended bool
+	failed       []string // partners, if it began
+}
+
+// note judges an outcome. It is asked before a breaker may open.
+func (n *network) note(partner string, o fault.Outcome, now time.Time) turnaround {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case answered(o):
+		clear(n.contacts)
+		t := turnaround{ended: n.state.On()}
+		if t.ended {
+			n.since, n.ended = n.state.Since, now
+			n.state = queue.Isolation{}
+		}
+		return t
+	case !silent(o) || n.state.On():
+		return turnaround{state: n.state}
+	}
+	if n.contacts == nil {
+		n.contacts = map[string]contact{}
+	}
+	c := n.contacts[partner]
+	c.fail(now)
+	n.contacts[partner] = c
+	first, failed := now, []string(nil)
+	for id, c := range n.contacts {
+		c.forget(now)
+		switch {
+		case len(c.failed) > 0:
+			n.contacts[id] = c
+			failed = append(failed, id)
+			first = sooner(first, c.failed[0])
+		case !within(c.started, now):
+			delete(n.contacts, id)
+		default:
+			n.contacts[id] = c
+		}
+	}
+	if len(failed) < isolationPartners || 2*len(failed) < len(n.contacts) {
+		return turnaround{}
+	}
+	n.state = queue.Isolation{Since: first, Partners: len(failed), Of: len(n.contacts), NextTry: now.Add(firstTrial)}
+	return turnaround{state: n.state, began: true, failed: failed}
+}
+
+func within(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) <= isolationSpan }
+
+// adopt takes a stored isolation into use.
+func (n *network) adopt(i queue.Isolation, now time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if i.On() && i.NextTry.Sub(now).Abs() > nextTrial {
+		i.NextTry = now.Add(firstTrial)
+	}
+	n.state = i
+}
+
+func (n *network) nextTrial() time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.state.On() {
+		return time.Time{}
+	}
+	return n.state.NextTry
+}
+
+// trialDue reports whether a trial is due, and plans the next one.
+func (n *network) trialDue(now time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.state.On() || now.Before(n.state.NextTry) {
+		return false
+	}
+	n.state.NextTry = now.Add(nextTrial)
+	return true
+}
+
+// turn notes whose trial it is.
+func (n *network) turn(partner string) queue.Isolation {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.state.On() {
+		n.state.Turn = partner
+	}
+	return n.state
+}
+
+// blamed reports whether what a breaker learned since the returned moment is
+// to be taken back.
+func (n *network) blamed(b breaker.State, now time.Time) (since time.Time, yes bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.state.On() {
+		since = n.state.Since
+		old := func(t time.Time) bool { return t.Before(since) }
+		yes = b.Now() != breaker.Closed && !b.Manual && !old(b.OpenedAt) || slices.ContainsFunc(b.Failures, func(t time.Time) bool { return !old(t) })
+		return since, yes
+	}
+	yes = !n.ended.IsZero() && b.Now() != breaker.Closed && !b.Manual && !b.OpenedAt.Before(n.since) && !b.OpenedAt.After(n.ended)
+	return n.since, yes
+}
+
+// write records results. Of the isolation it writes what holds at that moment,
+// one after another: results of several lanes overtake each other.
+func (s *Scheduler) write(ctx context.Context, results ...*queue.Result) error {
+	if slices.ContainsFunc(results, func(r *queue.Result) bool { return r.Isolation != nil }) {
+		if err := s.net.writing.LockUntil(ctx); err != nil {
+			return err
+		}
+		defer s.net.writing.Unlock()
+		for _, r := range results {
+			if r.Isolation != nil {
+				state := s.net.now()
+				r.Isolation = &state
+			}
+		}
+	}
+	return s.Store.Record(ctx, results...)
+}
+
+// turned adds to a result what happened to the isolation, and wakes the lanes.
+func (l *line) turned(res *queue.Result, t turnaround, now time.Time) {
+	if !t.began && !t.ended {
+		return
+	}
+	state := t.state
+	res.Isolation = &state
+	e := queue.Event{At: now, Type: queue.EventReconnected, Text: "our own network works again: " + l.partner + " answered"}
+	if t.began {
+		e.Type = queue.EventIsolated
+		e.Text = fmt.Sprintf("our own network: %d of %d partners unreachable", state.Partners, state.Of)
+		e.Facts = map[string]string{"partners": fmt.Sprint(state.Partners), "of": fmt.Sprint(state.Of)}
+	}
+	res.Events = append(res.Events, e)
+	l.s.metrics.isolated(state.On())
+	for _, id := range t.failed {
+		l.s.wakeLane(queue.LaneKey(id, queue.KindDocument), now)
+	}
+	l.s.wakeAll(now)
+}
+
+// wakeLane gives one lane a turn.
+func (s *Scheduler) wakeLane(key string, now time.Time) {
+	l := s.hold(key)
+	s.due(l, now)
+	s.done(l)
+}
+
+// wakeAll gives every lane in memory a turn.
+func (s *Scheduler) wakeAll(now time.Time) {
+	s.mu.Lock()
+	for _, l := range s.lines {
+		s.plan(l, now)
+	}
+	s.mu.Unlock()
+	s.poked()
+}
+
+// withdraw takes back what the lane suffered from our own network: its breaker
+// closes, the letters of that outage return to the line.
+func (l *line) withdraw(ctx context.Context, now time.Time, set settings) (bool, error) {
+	if since, yes := l.s.net.blamed(l.lane.Breaker, now); yes {
+		lane := l.lane
+		var change breaker.Change
+		lane.Breaker, change = breaker.Withdraw(lane.Breaker, since, now)
+		res := &queue.Result{Lane: &lane}
+		l.moved(res, change, now, fault.Actor{}, "it was our own network")
+		lane.Ramp = 0
+		if change.Closed && res.Outage != nil {
+			res.Outage.Withdrawn = true
+		}
+		if err := l.record(ctx, res); err != nil {
+			return false, err
+		}
+	}
+	if l.outage == nil || !l.outage.Withdrawn {
+		return false, nil
+	}
+	letters, err := l.s.Store.OutageLetters(ctx, l.outage.ID, queue.LetterOpen, batch)
+	if err != nil {
+		return false, err
+	}
+	var results []*queue.Result
+	for _, letter := range letters {
+		m, err := l.s.Store.Message(ctx, letter.Message)
+		if err != nil {
+			return false, err
+		}
+		res, err := queue.Next(m, queue.Input{Trigger: queue.OnWithdraw, At: now, Letter: &letter}, set.rules(m))
+		if err != nil {
+			return false, err
+		}
+		results = append(results, &res)
+	}
+	if len(results) == 0 {
+		return l.settleOutage(ctx, now)
+	}
+	if err := l.record(ctx, results...); err != nil && !errors.Is(err, queue.ErrConflict) {
+		return false, err
+	}
+	return true, nil
+}
+
+// tryNetwork sends one waiting message or connection check out, the partners
+// in turn.
+func (s *Scheduler) tryNetwork() {
+	defer s.work.Done()
+	iso := s.net.now()
+	id := s.candidate(iso.Turn)
+	if !iso.On() || id == "" {
+		return
+	}
+	iso = s.net.turn(id)
+	if err := s.write(s.base, &queue.Result{Isolation: &iso}); err != nil {
+		s.Log.Error("the isolation could not be recorded", keyErr, err)
+	}
+	l := s.hold(queue.LaneKey(id, queue.KindDocument))
+	defer s.done(l)
+	l.mu.Lock()
+	l.pass = true
+	l.mu.Unlock()
+	s.due(l, s.Now())
+}
+
+// candidate is the partner after last, in turn, that may be contacted: of
+// those with a lane in memory, which is where something waits, else of all.
+func (s *Scheduler) candidate(last string) string {
+	now := s.Now()
+	var lines []*line
+	s.mu.Lock()
+	for _, l := range s.lines {
+		if l.kind == queue.KindDocument {
+			lines = append(lines, l)
+		}
+	}
+	s.mu.Unlock()
+	var ids []string
+	for _, l := range lines {
+		if o := l.obstacle(now, queue.Isolation{}); o.state == "" {
+			ids = append(ids, l.partner)
+		}
+	}
+	if len(ids) == 0 {
+		for _, id := range s.Partners.IDs() {
+			p, ok := s.Partners.Partner(id)
+			if !ok || p.Misconfigured || slices.ContainsFunc(lines, func(l *line) bool { return l.partner == id }) {
+				continue
+			}
+			if open, _, _, _ := p.Lane.Calendar.Open(now); open {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		if id > last {
+			return id
+		}
+	}
+	if len(ids) > 0 {
+		return ids[0]
+	}
+	return ""
+}
+
+// trial uses the lane's turn to try the network.
+func (l *line) trial(ctx context.Context, now time.Time, set settings) (time.Time, error) {
+	if l.checking {
+		return time.Time{}, nil
+	}
+	if l.lane.Breaker.Now() == breaker.Closed && len(l.running) == 0 {
+		c, err := l.choose(ctx, now, set)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if c.ok && !late(c.m, now) && l.s.slots.take(l, c.m.Payload.Size) {
+			l.launch(c.m, now, set, true)
+			return time.Time{}, nil
+		}
+	}
+	return time.Time{}, l.check(ctx, now, set)
+}
