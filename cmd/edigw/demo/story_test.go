@@ -1,0 +1,57 @@
+package demo
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWholeStory builds the real program and lets it play: nothing is lost or
+// duplicated, and the last line says so.
+func TestWholeStory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays for half a minute")
+	}
+	t.Parallel()
+	compiler, err := exec.LookPath("go")
+	if err != nil {
+		if os.Getenv("EDIGW_REQUIRE") == "all" {
+			t.Fatal("go is missing")
+		}
+		t.Skip("go is missing")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "edigw")
+	if out, err := exec.CommandContext(ctx, compiler, "build", "-o", program, "edigw/cmd/edigw").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(ctx, program, "demo", "--for", "1s", "--dir", filepath.Join(dir, "demo")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	last := regexp.MustCompile(`^demo: delivered=[1-9]\d* dead=[1-9]\d* retried=[1-9]\d* opened=1 alerts=[1-9]\d* replayed=4 lost=0 duplicated=0$`)
+	if !last.MatchString(lines[len(lines)-1]) {
+		t.Errorf("last line: %s", lines[len(lines)-1])
+	}
+	for _, want := range []string{
+		`\d\d:\d\d:\d\d  northwind-flaky     INV-\d+ retry 2 in 1(\.\d)?s: 503, Retry-After 1s`,
+		`mail                \[PAGE\] Contoso down`,
+		`slack               `,
+		`built anew: `,
+	} {
+		if !regexp.MustCompile(want).Match(out) {
+			t.Errorf("not told: %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"edigw/internal/apiclient"
+	"edigw/internal/words"
+)
+
+// DLQCommands are what can be done with dead letters.
+type DLQCommands struct {
+	List    DLQList    `cmd:"" help:"Letters, newest first."`
+	Show    DLQShow    `cmd:"" help:"One letter with its message."`
+	Replay  DLQReplay  `cmd:"" help:"Send letters again, under the same Message-IDs."`
+	Recheck DLQRecheck `cmd:"" help:"Verify the stored receipts again; good ones are delivered, nothing is sent."`
+	Settle  DLQSettle  `cmd:"" help:"Close letters on the partner's word."`
+	Discard DLQDiscard `cmd:"" help:"Give documents up: they will never be sent."`
+}
+
+// letterFilter selects letters.
+type letterFilter struct {
+	Partner string `help:"Only this partner's."`
+	Reason  string `help:"Only of this reason, such as circuit-open."`
+	Outage  string `help:"Only of this outage, such as OUT-231."`
+}
+
+// DLQList lists letters.
+type DLQList struct {
+	letterFilter
+	Status string `default:"open" enum:"open,replaying,closed,all" help:"open, replaying, closed or all."`
+	Limit  int    `default:"100" help:"At most so many."`
+}
+
+// Help is shown by --help.
+func (DLQList) Help() string {
+	return "Example:\n  edigw dlq list --partner northwind --reason circuit-open"
+}
+
+// Run prints them.
+func (c *DLQList) Run(e *env) error {
+	gateway, err := e.gateway()
+	if err != nil {
+		return err
+	}
+	status := c.Status
+	if status == "all" {
+		status = ""
+	}
+	var list page[letterView]
+	if err := gateway.Get(e.ctx, "/letters", query("partner", c.Partner, "reason", c.Reason, "outage", c.Outage, "status", status, "limit", fmt.Sprint(c.Limit)), &list); err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, l := range list.Items {
+		rows = append(rows, []string{l.ID, local(l.Created), l.Partner, string(l.Reason), l.status(), l.Outage, l.flags(), l.Detail})
+	}
+	if len(rows) == 0 {
+		e.say("No dead letters.")
+	} else {
+		e.table("LETTER\tSINCE\tPARTNER\tREASON\tSTATUS\tOUTAGE\tFLAGS\tLAST ERROR", rows)
+	}
+	if list.Next != "" {
+		e.say("There are more: use --limit, or --partner, --reason and --outage.")
+	}
+	return e.result(list)
+}
+
+// DLQShow shows one letter.
+type DLQShow struct {
+	ID string `arg:"" help:"The letter's id."`
+}
+
+// Help is shown by --help.
+func (DLQShow) Help() string {
+	return "Example:\n  edigw dlq show 01j…"
+}
+
+// Run prints it.
+func (c *DLQShow) Run(e *env) error {
+	gateway, err := e.gateway()
+	if err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if err := gateway.Get(e.ctx, "/letters/"+url.PathEscape(c.ID), nil, &raw); err != nil {
+		return err
+	}
+	if e.json {
+		return e.result(raw)
+	}
+	var l letterView
+	if err := json.Unmarshal(raw, &l); err != nil {
+		return err
+	}
+	e.say("Letter %s, %s, since %s", l.ID, l.status(), local(l.Created))
+	e.say("  partner   %s", l.Partner)
+	e.say("  reason    %s: %s", l.Reason, l.Detail)
+	if l.Outage != "" {
+		e.say("  outage    %s", l.Outage)
+	}
+	if l.Uncertain {
+		e.say("  %s", words.Uncertain)
+	}
+	e.say("What it means and what to do: docs/errors.md#%s", l.Reason)
+	return showMessage(e, gateway, l.Message)
+}
+
+// selection is which letters an action is for.
+type selection struct {
+	IDs []string `arg:"" optional:"" name:"letter" help:"Ids of letters."`
+	letterFilter
+	All         bool `help:"Every letter that matches; needs --partner or --all-partners."`
+	AllPartners bool `name:"all-partners" help:"With --all: of every partner."`
+	Yes         bool `short:"y" help:"Do not ask."`
+}
+
+// check refuses a selection that could mean more than its author thinks.
+func (s selection) check() error {
+	filtered := s.Partner != "" || s.Reason != "" || s.Outage != ""
+	switch {
+	case len(s.IDs) > 0 && (filtered || s.All):
+		return wrong("name letters, or select them by --partner, --reason, --outage; not both")
+	case len(s.IDs) == 0 && !filtered && !s.All:
+		return wrong("which letters? name their ids, or use --outage, --partner, --reason or --all")
+	case s.All && s.Partner == "" && !s.AllPartners:
+		return wrong("--all needs --partner P, or --all-partners")
+	case len(s.IDs) == 0 && s.Partner == "" && s.Outage == "" && !s.AllPartners:
+		return wrong("a reason alone selects letters of every partner: add --partner P or --all-partners")
+	}
+	return nil
+}
+
+// ids gives the open letters of the selection.
+func (s selection) ids(e *env, gateway *apiclient.Client) ([]string, error) {
+	if len(s.IDs) > 0 {
+		return s.IDs, nil
+	}
+	var ids []string
+	cursor := ""
+	for {
+		var list page[letterView]
+		q := query("partner", s.Partner, "reason", s.Reason, "outage", s.Outage, "status", "open", "limit", "500", "cursor", cursor)
+		if err := gateway.Get(e.ctx, "/letters", q, &list); err != nil {
+			return nil, err
+		}
+		for _, l := range list.Items {
+			ids = append(ids, l.ID)
+		}
+		if cursor = list.Next; cursor == "" {
+			return ids, nil
+		}
+	}
+}
+
+// each does one action to every letter of a selection, and tells what failed.
+func (s selection) each(e *env, question, action string, body any) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	gateway, err := e.gateway()
+	if err != nil {
+		return err
+	}
+	ids, err := s.ids(e, gateway)
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		return fmt.Errorf("no open letter matches")
+	}
+	if !s.Yes && !e.ask(question, words.Count(len(ids), "letter", "letters")) {
+		return fmt.Errorf("nothing was done")
+	}
+	failed := 0
+	results := map[string]string{}
+	for _, id := range ids {
+		results[id] = "done"
+		if err := gateway.Post(e.ctx, "/letters/"+url.PathEscape(id)+"/"+action, body, nil); err != nil {
+			failed++
+			results[id] = err.Error()
+			e.say("%s  %v", id, err)
+			continue
+		}
+		e.say("%s  done", id)
+	}
+	if err := e.result(results); err != nil {
+		return err
+	}
+	switch {
+	case failed == len(ids):
+		return fmt.Errorf("%s failed for every letter", action)
+	case failed > 0:
+		return partly("%s failed for %d of %d letters", action, failed, len(ids))
+	}
+	return nil
+}
+
+// DLQRecheck verifies stored receipts again.
+type DLQRecheck struct{ selection }
+
+// Help is shown by --help.
+func (DLQRecheck) Help() string {
+	return "Example, after the partner's new certificate was imported:\n  edigw dlq recheck --partner northwind --reason receipt-invalid"
+}
+
+// Run does it.
+func (c *DLQRecheck) Run(e *env) error {
+	return c.each(e, "Verify the receipts of %s again?", "recheck", nil)
+}
+
+// DLQSettle closes letters on the partner's word.
+type DLQSettle struct {
+	selection
+	Note string `required:"" help:"Who at the partner confirmed it, and how."`
+}
+
+// Help is shown by --help.
+func (DLQSettle) Help() string {
+	return "Example:\n  edigw dlq settle 01j… --note \"Ms Lee by phone, booked as 4711\""
+}
+
+// Run does it.
+func (c *DLQSettle) Run(e *env) error {
+	return c.each(e, "Close %s as delivered, on the partner's word?", "settle", map[string]string{"note": c.Note})
+}
+
+// DLQDiscard gives documents up.
+type DLQDiscard struct {
+	selection
+	Why string `required:"" name:"why" help:"Reason, kept for ever."`
+}
+
+// Help is shown by --help.
+func (DLQDiscard) Help() string {
+	return "Example:\n  edigw dlq discard 01j… --why \"test file\"\nIf the partner has the document, use settle instead."
+}
+
+// Run does it.
+func (c *DLQDiscard) Run(e *env) error {
+	return c.each(e, "Discard %s? They will never be sent.", "discard", map[string]string{"reason": c.Why, "note": c.Why})
+}
+
+// needs gives the codes that a problem asks to confirm.
+func needs(err error) []string {
+	var p *apiclient.Problem
+	if !errors.As(err, &p) || p.Status != 428 {
+		return nil
+	}
+	var body struct {
+		Confirm []string `json:"confirm"`
+	}
+	if json.Unmarshal(p.Raw, &body) != nil {
+		return nil
+	}
+	return body.Confirm
+}
+
+// confirmHint says how to go on after codes were asked for.
+func confirmHint(codes []string) string {
+	return "to go on all the same: --confirm " + strings.Join(codes, " --confirm ")
+}

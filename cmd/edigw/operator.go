@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"edigw/fault"
+	"edigw/queue"
+	"edigw/web"
+)
+
+// operatorSide is the API, metrics and health.
+func (g *gateway) operatorSide() (*web.API, error) {
+	return web.New(web.Options{
+		Access: g.access, Intake: frontDoor{g.intake}, Ledger: g.store, Letters: g.letters, Received: received{g.inbox}, Lanes: g.lanes, Operator: g.lanes,
+		Alerts: g.store, Spool: g.spool, Evidence: g.sender, Settings: g.settings.Current, Reload: g.reload, Ready: g.ready, Metrics: g.metrics,
+		Now: g.now, Log: g.log, Acknowledger: g.alerts, Importer: importer{g}, Backup: g.backup, Version: version,
+	})
+}
+
+// ready reports whether the store answers.
+func (g *gateway) ready(ctx context.Context) error {
+	_, err := g.store.Usage(ctx)
+	return err
+}
+
+// backup writes a consistent copy while the gateway goes on; retention waits
+// meanwhile.
+func (g *gateway) backup(ctx context.Context, file string) error {
+	if err := g.outside(file); err != nil {
+		return err
+	}
+	g.collecting.Lock()
+	defer g.collecting.Unlock()
+	e := queue.Event{At: g.now(), Type: queue.EventAccess, Actor: fault.Actor{Name: "cli", From: "local"}, Text: "backup to " + file}
+	if err := g.store.AddEvents(ctx, e); err != nil {
+		return err
+	}
+	return writeBackup(ctx, g.store, string(g.yaml().Data), g.yaml().Identity.Domain, file)
+}
+
+// outside refuses a file in a folder of the installation that means something:
+// from an outbox a backup would be sent to a partner.
+func (g *gateway) outside(file string) error {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	own := []string{string(g.yaml().Data), string(g.yaml().Partners)}
+	for _, name := range []string{"outbox", "inbox", "keys", "secrets"} {
+		own = append(own, filepath.Join(g.settings.Current().Dir(), name))
+	}
+	for _, folder := range own {
+		root, err := filepath.EvalSymlinks(folder)
+		if err != nil {
+			continue // there is no such folder
+		}
+		if within, err := filepath.Rel(root, dir); err == nil && filepath.IsLocal(within) {
+			return &web.Problem{Slug: web.BadRequest, Field: "file", Detail: "A backup does not belong there: name a file outside " + root + "."}
+		}
+	}
+	return nil
+}

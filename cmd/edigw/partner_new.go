@@ -1,0 +1,263 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"time"
+
+	"edigw/internal/words"
+	"edigw/partner"
+)
+
+// PartnerNew writes a partner's file and the sheet to send them. What is not
+// given by a flag is asked for.
+type PartnerNew struct {
+	ID       string   `arg:"" help:"Id of the partner: lower-case letters, digits, dashes. It names the file."`
+	Name     string   `help:"What people call them."`
+	Protocol string   `default:"as2" enum:"as2" help:"as2."`
+	Software string   `help:"Their software, one of the presets; empty: unknown."`
+	AS2ID    string   `name:"as2-id" help:"Their AS2 name."`
+	Address  string   `name:"address" help:"Where their server takes messages." placeholder:"URL"`
+	Cert     []string `name:"cert" type:"existingfile" help:"Their certificate (PEM, DER or P7B); for signatures and encryption if only one is given, else the first verifies and the second encrypts."`
+	Receipt  string   `help:"sync, async or none."`
+	WhenDown string   `name:"when-down" help:"hold or dead-letter: what happens to documents while they do not answer."`
+	Owner    string   `help:"Who looks after them: a team."`
+	Mail     string   `help:"The owner's mail address."`
+	Phone    string   `help:"The owner's telephone, shown in alerts."`
+}
+
+// Help is shown by --help.
+func (PartnerNew) Help() string {
+	return "Example:\n  edigw partner new contoso --name \"Contoso Ltd\" --as2-id CONTOSO --address https://as2.contoso.example/as2 \\\n    --cert contoso.pem --receipt sync --when-down hold --owner \"EDI desk\"\n\nCompare the fingerprints with the partner by phone before the first document."
+}
+
+// question is one thing that a new partner file needs.
+type question struct {
+	to       *string
+	text     string
+	fallback string
+	oneOf    []string
+}
+
+// Run asks, writes partners/ID.yaml and partners/ID-sheet.txt, and has a
+// running gateway take the file into use.
+func (c *PartnerNew) Run(e *env) error {
+	s, err := e.settings()
+	if err != nil {
+		return err
+	}
+	if !partner.ValidID(c.ID) {
+		return wrong("%q cannot be an id: lower-case letters, digits and dashes, at most 63", c.ID)
+	}
+	file := filepath.Join(string(s.Gateway().Partners), c.ID+".yaml")
+	if _, err := os.Stat(file); err == nil {
+		return fmt.Errorf("%s exists already", file)
+	}
+	if err := c.interview(e); err != nil {
+		return err
+	}
+	names, err := c.certificates(e, s)
+	if err != nil {
+		return err
+	}
+	text, err := c.yaml(names)
+	if err != nil {
+		return err
+	}
+	if err := writeNew(file, text); err != nil {
+		return err
+	}
+	sheet := filepath.Join(string(s.Gateway().Partners), c.ID+"-sheet.txt")
+	if err := os.WriteFile(sheet, c.sheet(s), 0o600); err != nil {
+		return err
+	}
+	e.say("%s written, stage test; %s is for them.", file, sheet)
+	return c.inForce(e)
+}
+
+// inForce checks what was written and has it taken into use.
+func (c *PartnerNew) inForce(e *env) error {
+	s, err := e.settings()
+	if err != nil {
+		return err
+	}
+	p, _ := s.Partner(c.ID)
+	for _, problem := range p.Problems {
+		e.say("%s", problem.String())
+	}
+	gateway, err := e.gateway()
+	if err != nil {
+		return err
+	}
+	var ignored any
+	if err := gateway.Post(e.ctx, "/reload", nil, &ignored); err != nil {
+		e.say("No gateway took it into use yet (%v)", err)
+	} else {
+		e.say("The gateway has taken it into use. Next: edigw partner test %s", c.ID)
+	}
+	if err := e.result(map[string]any{"id": c.ID, "problems": p.Problems}); err != nil {
+		return err
+	}
+	if p.Misconfigured {
+		return partly("%s has %s", c.ID+".yaml", words.Count(len(p.Problems), "mistake", "mistakes"))
+	}
+	return nil
+}
+
+func (c *PartnerNew) interview(e *env) error {
+	presets, err := partner.Presets()
+	if err != nil {
+		return err
+	}
+	software := []string{""}
+	for _, p := range presets {
+		software = append(software, p.Name)
+	}
+	first := ""
+	if len(c.Cert) > 0 {
+		first = c.Cert[0]
+	}
+	in := bufio.NewReader(e.in)
+	for _, q := range []question{
+		{&c.Name, "What do people call them", c.ID, nil},
+		{&c.Software, "Their software (" + strings.Join(software[1:], ", ") + "; empty: unknown)", "", software},
+		{&c.AS2ID, "Their AS2 name", "", nil},
+		{&c.Address, "URL of their server", "", nil},
+		{&first, "File with their certificate", "", nil},
+		{&c.Receipt, "Receipt that we ask for (sync, async, none)", "sync", []string{"sync", "async", "none"}},
+		{&c.WhenDown, "While they do not answer: hold documents in line, or make each a dead-letter", "hold", []string{"hold", "dead-letter"}},
+		{&c.Owner, "Who looks after them (team)", "EDI desk", nil},
+	} {
+		if err := q.ask(e, in); err != nil {
+			return err
+		}
+	}
+	if len(c.Cert) == 0 {
+		c.Cert = []string{first}
+	}
+	return nil
+}
+
+// ask fills the answer, from the flag, the person or the fallback.
+func (q question) ask(e *env, in *bufio.Reader) error {
+	for *q.to == "" {
+		fmt.Fprint(e.err, q.text)
+		if q.fallback != "" {
+			fmt.Fprintf(e.err, " [%s]", q.fallback)
+		}
+		fmt.Fprint(e.err, ": ")
+		line, err := in.ReadString('\n')
+		*q.to = strings.TrimSpace(line)
+		if *q.to == "" {
+			*q.to = q.fallback
+		}
+		if *q.to != "" || q.optional() {
+			break
+		}
+		if err != nil {
+			return wrong("an answer is missing: %s (see edigw partner new --help for flags)", q.text)
+		}
+	}
+	if q.oneOf == nil {
+		return nil
+	}
+	for _, o := range q.oneOf {
+		if *q.to == o {
+			return nil
+		}
+	}
+	return wrong("%q is none of: %s", *q.to, strings.Trim(strings.Join(q.oneOf, ", "), ", "))
+}
+
+func (q question) optional() bool { return len(q.oneOf) > 0 && q.oneOf[0] == "" }
+
+// certificates copies theirs into keys/ and shows fingerprints to compare.
+func (c *PartnerNew) certificates(e *env, s *partner.Snapshot) ([]string, error) {
+	var names []string
+	for i, from := range c.Cert {
+		certs, err := partner.ReadCertificates(from)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", from, err)
+		}
+		for _, cert := range certs {
+			e.say("%s", describe(cert))
+		}
+		b, err := os.ReadFile(from)
+		if err != nil {
+			return nil, err
+		}
+		name := fmt.Sprintf("%s-%s%s", c.ID, []string{"verify", "encrypt"}[min(i, 1)], filepath.Ext(from))
+		if len(c.Cert) == 1 {
+			name = c.ID + filepath.Ext(from)
+		}
+		if err := writeNew(filepath.Join(s.Dir(), "keys", name), b); err != nil {
+			return nil, err
+		}
+		names = append(names, "../keys/"+name)
+	}
+	e.say("Compare these fingerprints with the partner by phone.")
+	return names, nil
+}
+
+var partnerFile = template.Must(template.New("partner").Parse(`name: {{printf "%q" .C.Name}}
+stage: test              # live when both sides are content
+protocol: as2
+{{- if .C.Software}}
+preset: {{.C.Software}}{{end}}
+owner: {team: {{printf "%q" .C.Owner}}{{if .C.Mail}}, mail: {{.C.Mail}}{{end}}{{if .C.Phone}}, phone: {{printf "%q" .C.Phone}}{{end}}}
+as2:
+  id: {{printf "%q" .C.AS2ID}}
+  url: {{.C.Address}}
+  mdn: {mode: {{.C.Receipt}}{{if ne .C.Receipt "none"}}, signed: true{{end}}{{if eq .C.Receipt "async"}}, wait: 60m{{end}}}
+certificates:
+  verify:  [{file: {{.Verify}}}]
+  encrypt: [{file: {{.Encrypt}}}]
+breaker: {on_open: {{.C.WhenDown}}}   # while they do not answer: dead-letter, or hold
+`))
+
+func (c *PartnerNew) yaml(certs []string) ([]byte, error) {
+	var b bytes.Buffer
+	err := partnerFile.Execute(&b, map[string]any{"C": c, "Verify": certs[0], "Encrypt": certs[len(certs)-1]})
+	return b.Bytes(), err
+}
+
+// sheet is what the partner must know of us, with blanks for their answers.
+func (c *PartnerNew) sheet(s *partner.Snapshot) []byte {
+	var b strings.Builder
+	g := s.Gateway()
+	url := g.PartnerURL()
+	if url == "" {
+		url = "(to be told: listen.partners.base_url is not set)"
+	}
+	fmt.Fprintf(&b, "AS2 connection with %s\n\nOURS\n  AS2 name          %s\n  URL for messages  %s/as2\n", c.Name, g.Identity.AS2, url)
+	fmt.Fprintf(&b, "  Receipts          we ask for: %s, signed; we answer synchronous and asynchronous\n", c.Receipt)
+	fmt.Fprintf(&b, "  Algorithms        signature SHA-256, encryption AES-256-CBC\n")
+	for _, info := range s.Certificates(time.Now()) {
+		if info.Owner == partner.OwnerGateway && (info.Use == partner.UseSign || info.Use == partner.UseDecrypt) {
+			fmt.Fprintf(&b, "  Certificate       for %s: %s, serial %s, valid to %s\n                    SHA-256 %s\n", info.Use, info.Subject, info.Serial, info.NotAfter.UTC().Format(time.DateOnly), info.SHA256)
+		}
+	}
+	b.WriteString("\nYOURS (please fill in and send back)\n")
+	for _, blank := range []string{"AS2 name", "URL for messages", "Addresses that you send from", "Certificate, SHA-256", "Algorithms", "Receipts that you want", "Maintenance windows", "Contact at night"} {
+		fmt.Fprintf(&b, "  %-28s ______________________________\n", blank)
+	}
+	return []byte(b.String())
+}
+
+// writeNew writes a file that must not exist yet.
+func writeNew(name string, content []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

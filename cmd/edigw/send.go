@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"edigw/internal/apiclient"
+	"edigw/internal/conf"
+)
+
+// SendCommand hands a document in.
+type SendCommand struct {
+	Partner     string `arg:"" help:"Partner's id: the name of its file."`
+	File        string `arg:"" help:"The document."`
+	Key         string `help:"Idempotency key; default: derived from the document's envelope."`
+	Correlation string `help:"Correlation id, for search."`
+	DeliverBy   string `name:"deliver-by" help:"Deadline: a time (RFC 3339) or a duration from now, such as 4h."`
+	ContentType string `name:"content-type" help:"MIME type; default: as recognised."`
+	Wait        bool   `help:"Wait for the end: exit code 0 delivered, 1 dead, 3 still under way when interrupted."`
+}
+
+// Help is shown by --help.
+func (SendCommand) Help() string {
+	return "Example:\n  edigw send northwind invoice-20931.edi --key INV-20931 --deliver-by 4h --wait\n\n" +
+		"The document is safe when the command has printed its id. The same key and\ncontent again change nothing and print the first message."
+}
+
+// Run posts the file and waits if asked to.
+func (c *SendCommand) Run(e *env) error {
+	by, err := deadline(c.DeliverBy, time.Now())
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(c.File)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file with a document", c.File)
+	}
+	gateway, err := e.gateway()
+	if err != nil {
+		return err
+	}
+	header := http.Header{"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": filepath.Base(c.File)})}}
+	for name, value := range map[string]string{"Idempotency-Key": c.Key, "Correlation-Id": c.Correlation, "Deliver-By": by, "Content-Type": c.ContentType} {
+		if value != "" {
+			header.Set(name, value)
+		}
+	}
+	var m messageView
+	answer, err := gateway.Send(e.ctx, "/partners/"+url.PathEscape(c.Partner)+"/messages", header, f, &m)
+	if err != nil {
+		return err
+	}
+	switch {
+	case answer.Get("Idempotency-Replayed") != "":
+		e.say("%s is here already: %s", m.ID, m.sentence())
+	case m.State == "dead":
+		e.say("%s accepted, but it is a dead letter at once: %s", m.ID, m.Detail)
+	default:
+		e.say("%s accepted", m.ID)
+	}
+	if c.Wait {
+		return c.wait(e, gateway, m)
+	}
+	if err := e.result(m); err != nil {
+		return err
+	}
+	if m.State == "dead" && answer.Get("Idempotency-Replayed") == "" {
+		return partly("accepted, but it will not go out before somebody acts: edigw dlq show %s", m.Letter)
+	}
+	return nil
+}
+
+// wait follows the message to its end.
+func (c *SendCommand) wait(e *env, gateway *apiclient.Client, m messageView) error {
+	last := ""
+	err := apiclient.Wait(e.ctx, func() (bool, error) {
+		if err := gateway.Get(e.ctx, "/messages/"+m.ID, nil, &m); err != nil {
+			return false, err
+		}
+		if s := m.sentence(); s != last {
+			e.say("%s  %s", time.Now().Format(time.TimeOnly), s)
+			last = s
+		}
+		return m.done(), nil
+	})
+	if e.ctx.Err() != nil {
+		if err := e.result(m); err != nil {
+			return err
+		}
+		return partly("%s is still under way; edigw message show %s tells more", m.ID, m.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.result(m); err != nil {
+		return err
+	}
+	if m.State != "delivered" {
+		return &codeError{code: exitFailed, text: m.ID + " was not delivered: " + m.Detail}
+	}
+	return nil
+}
+
+// deadline reads a time or a duration from now, as RFC 3339.
+func deadline(text string, now time.Time) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t.UTC().Format(time.RFC3339), nil
+	}
+	var d conf.Duration
+	if err := d.UnmarshalText([]byte(text)); err != nil {
+		return "", wrong("--deliver-by %q is neither a time (2026-12-01T06:00:00Z) nor a duration (4h)", text)
+	}
+	return now.Add(time.Duration(d)).UTC().Format(time.RFC3339), nil
+}
