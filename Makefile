@@ -1,0 +1,21 @@
+# make help lists the targets.
+.PHONY: help build test race lint fuzz bench crash demo
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+build: ## bin/edigw
+	deploy/build.sh bin/edigw
+test: ## every test that needs no more than Go
+	go test ./...
+race: ## the same with the race detector
+	go test -race ./...
+lint: ## vet, golangci-lint, the import rule
+	go vet ./... && golangci-lint run ./...
+fuzz: ## every fuzz target for 20 s
+	.ci/fuzz 20
+crash: ## kill -9 of the real binary at every step
+	go test -count=1 -run 'Crash|Kill' -v ./cmd/edigw/...
+bench: ## the figures of docs/performance.md, as tables with ratios
+	EDIGW_FIGURES=full go test -run '^TestFigureExchange$$' -v -count=1 -timeout 40m ./cmd/edigw # first: ext4 makes files slowly for minutes after many were deleted
+	EDIGW_FIGURES=full go test -run '^TestFigure' -skip '^TestFigureExchange$$' -v -count=1 -timeout 40m ./cmd/edigw
+demo: ## the story of a day in a minute
+	go run ./cmd/edigw demo
