@@ -120,8 +120,8 @@ func TestNeutralCountsForNothing(t *testing.T) {
 func TestTripOpensAtOnceWithTheLongestCooldown(t *testing.T) {
 	t.Parallel()
 	s, permit := Allow(State{}, noon, "m", "p1")
-	s, change := Record(s, Default(), noon, Result{Generation: permit.Generation, Signal: fault.SignalTrip, Message: "m", Stays: true, Trust: true}, middle)
-	if !change.Opened || !s.Trust || !s.ReopenAt.Equal(noon.Add(30*time.Minute)) || s.Holder != "m" {
+	s, change := Record(s, Default(), noon, Result{Generation: permit.Generation, Signal: fault.SignalTrip, Message: "m", Stays: true}, middle)
+	if !change.Opened || !s.ReopenAt.Equal(noon.Add(30*time.Minute)) || s.Holder != "m" {
 		t.Fatalf("got %+v, %+v", change, s)
 	}
 	// A changed trust setting makes the probe due at once.

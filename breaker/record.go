@@ -13,7 +13,6 @@ type Result struct {
 	Signal     fault.Signal
 	Message    string
 	Stays      bool // the message stays in the lane: it will be tried again
-	Trust      bool // the failure was one of TLS trust
 }
 
 // Change is what a call did to a breaker. The zero flags mean that the phase
@@ -108,7 +107,6 @@ func (s State) open(p Policy, now time.Time, trips int, r Result, rnd float64) (
 	s = s.enter(Open, now).holder(r)
 	s.ReopenAt = now.Add(jittered(p.cooldown(trips), rnd))
 	s.Trips = trips
-	s.Trust = s.Trust || r.Trust
 	return s, change
 }
 

@@ -55,7 +55,6 @@ type State struct {
 	Answering  bool        `json:"answering,omitempty"`  // half-open after a good connection check
 	CheckAt    time.Time   `json:"checkAt,omitzero"`     // answering: when the connection is checked again
 	Manual     bool        `json:"manual,omitempty"`     // tripped by an operator: holds, makes no outage
-	Trust      bool        `json:"trust,omitempty"`      // opened by a TLS trust fault: a changed trust setting makes the probe due
 }
 
 // Now is the phase, with the zero State read as closed.

@@ -36,7 +36,7 @@ func NextTimer(s State) time.Time {
 func (s State) checks() bool { return s.Phase == HalfOpen && s.Answering && s.Probe == "" }
 
 // DueNow ends the cool-down of an open breaker: the probe may go out at once.
-// A changed trust setting does so where State.Trust, an operator anywhere.
+// A changed way to the partner does so, and an operator.
 func DueNow(s State, now time.Time) State {
 	if s.Phase == Open && s.ReopenAt.After(now) {
 		s.ReopenAt = now

@@ -61,7 +61,7 @@ const (
 	CauseProxyAuth      Cause = "proxy-auth"      // our proxy asked for a login (407)
 	CauseReset          Cause = "reset"           // connection reset or closed by the peer
 	CauseTimeout        Cause = "timeout"         // no progress while sending, or no response in time
-	CauseStopped        Cause = "stopped"         // this process is stopping
+	CauseStopped        Cause = "stopped"         // this process is stopping, or lacks for now what it needs to send
 	CauseKey            Cause = "own-key"         // own key or certificate missing or expired
 	CausePayload        Cause = "payload"         // the stored document cannot be read
 	CauseBuild          Cause = "build"           // the message cannot be built from the settings
@@ -100,6 +100,7 @@ type Acknowledgement struct {
 	Signer   string // SHA-256 fingerprint of the certificate that verified, or that was found
 	Token    bool   // an asynchronous receipt carried the right token
 	Ref      string // Message-ID that it names
+	Digest   string // of the content, as it names it, bounded and cleaned; empty if it names none
 }
 
 // Outcome is everything that is known of one exchange. It holds facts only.

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -11,13 +12,17 @@ import (
 func (o Outcome) Sentence() string {
 	switch {
 	case o.Detail != "" && (o.Ack == nil || o.Ack.Verdict != AckTrusted):
-		return o.Detail
+		return o.Detail + o.Ack.unproven()
 	case o.Ack != nil:
 		return o.Ack.sentence()
 	case o.Detail != "":
 		return o.Detail
-	case o.Status == 0 || o.Status < 300:
+	case o.Status >= 200 && o.Status < 300 && o.AckAsked == AckSync:
+		return fmt.Sprintf("they answered %d without the receipt that was asked for", o.Status)
+	case o.Status == 0 || o.Status >= 200 && o.Status < 300:
 		return ""
+	case o.Status < 200:
+		return fmt.Sprintf("they answered %d, which answers no message", o.Status)
 	}
 	text := fmt.Sprintf("they answered %d", o.Status)
 	if o.HasRetry {
@@ -46,6 +51,19 @@ func (a Acknowledgement) sentence() string {
 		text = strings.TrimPrefix(text+" (their words: \""+words+"\")", " ")
 	}
 	return text
+}
+
+// unproven tells what an acknowledgement says that proves nothing: a hint for
+// people, of whoever wrote it. Empty if it says nothing.
+func (a *Acknowledgement) unproven() string {
+	if a == nil || a.Type == "" && a.EBMS == "" {
+		return ""
+	}
+	said := a.sentence()
+	if said == "" {
+		said = cmp.Or(a.EBMS, a.Type)
+	}
+	return "; the receipt, unproven, says " + said
 }
 
 // wait is a length of time as a partner asks for it.

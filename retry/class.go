@@ -63,7 +63,6 @@ type Verdict struct {
 	After     time.Duration
 	HasAfter  bool   // the partner asked to wait: After is a lower bound for the whole lane
 	Lane      string // configuration-like cause for hold_after ("credential", "decryption-failed", …); empty if it is none
-	Trust     bool   // TLS trust: a changed trust setting makes the next probe due at once
 	Proof     string // proof of a delivery: receipt, http-only, duplicate-answer; empty otherwise
 	Defect    bool   // no row fits: logged as our own defect
 }
@@ -111,7 +110,7 @@ func (r rule) verdict(o fault.Outcome) Verdict {
 	v := Verdict{
 		Rule: r.id, Class: r.class, Signal: r.signal, Reason: r.reason,
 		Uncertain: r.uncertain, Definite: r.definite,
-		Lane: r.lane, Trust: r.trust, Proof: r.proof, Defect: r.defect,
+		Lane: r.lane, Proof: r.proof, Defect: r.defect,
 	}
 	if r.once {
 		v.PerRound = 2

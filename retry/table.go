@@ -21,7 +21,6 @@ type rule struct {
 	definite  bool   // the partner says of this message that it was not processed
 	once      bool   // one retry in a round, the second one makes a letter
 	lane      string // cause under which hold_after counts it
-	trust     bool
 	proof     string
 	defect    bool
 }
@@ -288,7 +287,7 @@ var table = []rule{
 
 	// No usable answer: how far did the request get?
 	{
-		id: "stopped", outcome: "this gateway stopped before the first byte of the body",
+		id: "stopped", outcome: "this gateway stopped, or lacked disk, store or open files to send, before the first byte of the body",
 		when:  both(causes(fault.CauseStopped), no(reached)),
 		class: NotAnAttempt, signal: fault.SignalNone,
 	},
@@ -300,7 +299,7 @@ var table = []rule{
 	{
 		id: "tls-trust", outcome: "partner's TLS certificate expired, for another name, or not trusted",
 		when:  causes(fault.CauseTLSTrust),
-		class: Transient, signal: fault.SignalTrip, reason: fault.ReasonMaxAttempts, trust: true,
+		class: Transient, signal: fault.SignalTrip, reason: fault.ReasonMaxAttempts,
 	},
 	{
 		id: "unreachable", outcome: "name not found, connection refused, no route, no connection or TLS handshake in time, connection broke before the body",

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -70,6 +71,9 @@ func (p *Problem) Error() string {
 	if p.Field != "" {
 		text += " [" + p.Field + "]"
 	}
+	if p.Status == http.StatusUnauthorized {
+		text += " It is given by --token or EDIGW_TOKEN; `edigw token new` on the gateway's machine makes one."
+	}
 	if p.RequestID != "" {
 		text += " (request " + p.RequestID + ")"
 	}
@@ -91,8 +95,15 @@ func (e *UnreachableError) Error() string {
 	if op, ok := errors.AsType[*net.OpError](e.Err); ok {
 		cause = op.Err // it names the address again
 	}
+	if e.Denied() {
+		return fmt.Sprintf("not allowed to use %s: %v (only root and the gateway's own user may: use sudo, or --url with a token)", e.Where, cause)
+	}
 	return fmt.Sprintf("no gateway answers at %s: %v (is `edigw serve` running? --url or EDIGW_URL name another one)", e.Where, cause)
 }
+
+// Denied reports whether a gateway may run there, but its socket is not for
+// this user.
+func (e *UnreachableError) Denied() bool { return errors.Is(e.Err, fs.ErrPermission) }
 
 // Unwrap gives the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
@@ -185,6 +196,9 @@ func problem(resp *http.Response) error {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
 		return err
+	}
+	if resp.StatusCode < 400 {
+		return fmt.Errorf("the answer is %s: this is no gateway's API (--url is the console's address alone, such as http://host:4000)", resp.Status)
 	}
 	p := &Problem{Raw: b}
 	if json.Unmarshal(b, p) != nil || p.Title == "" {

@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,8 +158,8 @@ func TestWhatIsNoProblemIsToldAsItIs(t *testing.T) {
 func TestARedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	g := &gateway{status: 302, header: http.Header{"Location": {"http://elsewhere.example/"}}}
-	if err := start(t, g).Get(t.Context(), "/messages", nil, nil); err == nil {
-		t.Error("the token went elsewhere")
+	if err := start(t, g).Get(t.Context(), "/messages", nil, nil); err == nil || !strings.Contains(err.Error(), "no gateway's API") {
+		t.Errorf("the token went elsewhere, or nobody is told what is wrong: %v", err)
 	}
 }
 
@@ -180,6 +182,23 @@ func TestNobodyAnswers(t *testing.T) {
 		if !errors.As(err, &down) || !strings.Contains(err.Error(), where) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", where, err)
 		}
+	}
+}
+
+// TestASocketOfSomebodyElse: a gateway may run there, so it is not called gone.
+func TestASocketOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	denied := &UnreachableError{Where: "data/edigw.sock", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EACCES)}}
+	if text := denied.Error(); !denied.Denied() || !strings.Contains(text, "not allowed to use data/edigw.sock") || !strings.Contains(text, "sudo") {
+		t.Error(text)
+	}
+}
+
+func TestAnUnknownTokenIsToldWhereOneComesFrom(t *testing.T) {
+	t.Parallel()
+	g := &gateway{status: 401, body: `{"type":"/problems/unauthorized","title":"No valid token","detail":"This token is unknown or was revoked."}`}
+	if err := start(t, g).Get(t.Context(), "/messages", nil, nil); err == nil || !strings.Contains(err.Error(), "edigw token new") {
+		t.Error(err)
 	}
 }
 

@@ -15,7 +15,11 @@ func Nearest(got string, choices []string) string {
 	got = plain.Replace(strings.ToLower(got))
 	best, word := len(got)/3+1, ""
 	for _, c := range choices {
-		if d := distance(got, plain.Replace(strings.ToLower(c))); d <= best && (word == "" || d < best) {
+		other := plain.Replace(strings.ToLower(c))
+		if n := len(other) - len(got); n > best || -n > best {
+			continue // no slip is so long, and choices may be thousands
+		}
+		if d := distance(got, other); d <= best && (word == "" || d < best) {
 			best, word = d, c
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"syscall"
 
 	"edigw/fault"
@@ -32,6 +33,9 @@ func (r *recorder) failure(ctx context.Context, err error) fault.Outcome {
 	case bodyErr != nil:
 		out.Cause, out.Suspect = fault.CausePayload, ""
 		out.Detail = fmt.Sprintf("The stored message cannot be read: %v", bodyErr)
+	case dialling && starved(dial):
+		out.Phase, out.Cause, out.Suspect = dial.phase, fault.CauseStopped, fault.SuspectFiles
+		out.Detail = fmt.Sprintf("No open file is left on our side for a connection to %s (%s)", dial.addr, plainError(dial.err))
 	case dialling:
 		r.dialFailure(&out, dial)
 	default:
@@ -69,6 +73,23 @@ func (r *recorder) brokenAnswer(ctx context.Context, err error) (fault.Cause, st
 		return fault.CauseReset, fmt.Sprintf("%s closed the connection before the end of its answer", r.host)
 	}
 	return fault.CauseReset, fmt.Sprintf("The connection to %s broke before the end of its answer (%s)", r.host, plainError(err))
+}
+
+// starved reports whether a dial failed for want of a file descriptor of our
+// own. The resolver does not always say so: without one it cannot read its
+// files, nor ask, and takes the name for unknown.
+func starved(e *dialError) bool {
+	if fault.OutOfFiles(e.err) {
+		return true
+	}
+	if e.phase != fault.PhaseResolve {
+		return false
+	}
+	f, err := os.Open(os.DevNull)
+	if err == nil {
+		_ = f.Close()
+	}
+	return fault.OutOfFiles(err)
 }
 
 // dialFailure fills in why no connection came about.

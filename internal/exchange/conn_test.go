@@ -83,7 +83,7 @@ func TestStaleConnectionIsNotReachedAndNotReplayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, out := Do(t.Context(), client, req, Limits{Send: 5 * time.Second, Response: 5 * time.Second})
+		_, out := Do(t.Context(), client, req, Limits{Send: time.Minute, Response: time.Minute})
 		return out
 	}
 

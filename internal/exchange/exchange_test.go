@@ -89,7 +89,7 @@ func TestNameLookupTimeOutIsDNS(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}
-	_, out := send(t, client(t, exchange.Settings{Resolver: slow, Connect: 50 * time.Millisecond}), "http://as2.northwind.example", "x")
+	_, out := send(t, client(t, exchange.Settings{Resolver: slow, Connect: short}), "http://as2.northwind.example", "x")
 	wantOutcome(t, out, fault.PhaseResolve, fault.CauseDNS)
 }
 

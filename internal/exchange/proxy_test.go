@@ -122,7 +122,7 @@ func TestProxy(t *testing.T) {
 	t.Run("does not answer", func(t *testing.T) {
 		t.Parallel()
 		proxy := listen(t, nil, func(_ net.Conn, r *bufio.Reader) { readHeader(r); <-t.Context().Done() })
-		c := client(t, exchange.Settings{Trust: trust, Proxy: proxyURL(proxy, ""), Connect: short})
+		c := client(t, exchange.Settings{Trust: trust, Proxy: proxyURL(proxy, ""), Connect: eased})
 		_, out := send(t, c, "https://"+p.addr, "document")
 		wantOutcome(t, out, fault.PhaseProxy, fault.CauseProxy, "in time")
 	})

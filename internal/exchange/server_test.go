@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"edigw/fault"
 	"edigw/internal/exchange"
@@ -111,7 +110,7 @@ func reply(status int, body string, headers ...string) string {
 func client(t *testing.T, s exchange.Settings) *http.Client {
 	t.Helper()
 	if s.Connect == 0 {
-		s.Connect = 5 * time.Second
+		s.Connect = long
 	}
 	c, err := exchange.NewClient(s)
 	if err != nil {
@@ -138,7 +137,7 @@ func send(t *testing.T, c *http.Client, url, text string) (*exchange.Response, f
 }
 
 func limits() exchange.Limits {
-	return exchange.Limits{Body: 1 << 16, Send: 5 * time.Second, Response: 5 * time.Second}
+	return exchange.Limits{Body: 1 << 16, Send: long, Response: long}
 }
 
 // noNames is a resolver whose name server cannot be reached.

@@ -86,15 +86,7 @@ func Serial(n *big.Int) string {
 	if n == nil {
 		return ""
 	}
-	hex := fmt.Sprintf("%X", n.Bytes())
-	var b strings.Builder
-	for i := 0; i < len(hex); i += 2 {
-		if i > 0 {
-			b.WriteByte(':')
-		}
-		b.WriteString(hex[i : i+2])
-	}
-	return b.String()
+	return strings.ReplaceAll(fmt.Sprintf("% X", n.Bytes()), " ", ":")
 }
 
 // certificateAlerts are the alerts by which a server refuses our client

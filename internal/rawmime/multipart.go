@@ -13,8 +13,10 @@ const (
 	maxBoundary = 200
 	// maxPadding bounds the blanks that may follow a boundary on its line.
 	maxPadding = 128
-	// multipartBuffer must hold a delimiter line with its padding.
+	// The buffer must hold a delimiter line with its padding. What is in memory
+	// already needs no larger one.
 	multipartBuffer = 32 << 10
+	smallBuffer     = 4 << 10
 )
 
 // Multipart splits a multipart body at its delimiter lines and at nothing else,
@@ -34,8 +36,12 @@ type Multipart struct {
 // that named the boundary. The boundary must have 1 to 200 bytes and no line
 // end. Next gives at most maxParts parts.
 func NewMultipart(r io.Reader, boundary string, maxParts int) *Multipart {
+	size := multipartBuffer
+	if _, inMemory := r.(*bytes.Reader); inMemory {
+		size = smallBuffer
+	}
 	m := &Multipart{
-		br:        bufio.NewReaderSize(r, multipartBuffer),
+		br:        bufio.NewReaderSize(r, size),
 		needle:    []byte("\n--" + boundary),
 		maxParts:  maxParts,
 		lineStart: true,

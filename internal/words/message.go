@@ -18,6 +18,7 @@ type MessageFacts struct {
 	Next   time.Time     // waiting: next try; awaiting-ack: receipt due
 	Detail string        // what the last result or the refusal said: "they answered 503 and asked for 30 s"
 	Rate   string        // why rate: "10/s"
+	First  bool          // why budget: it is no retry
 	Ahead  string        // why order: reference of the document ahead
 	Lane   string        // the lane's sentence, for what waits with the lane
 	By     string        // who discarded it or closed it on the partner's word
@@ -59,9 +60,9 @@ func waiting(f MessageFacts) string {
 	case "backoff":
 		return "Next try " + clock(f.Next, f.Now, f.Zone, "15:04:05") + when(f.Detail != "", ": "+f.Detail)
 	case "rate":
-		return "In line: at most " + f.Rate
+		return "In line" + when(f.Rate != "", ": at most "+f.Rate) + when(f.Rate == "", ": the partner's rate")
 	case "budget":
-		return "In line: retries are rationed"
+		return "In line: " + when(f.First, "all sockets of the gateway are taken") + when(!f.First, "retries are rationed")
 	case "order":
 		if f.Ahead == "" {
 			return "Behind an earlier document"

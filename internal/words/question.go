@@ -19,6 +19,7 @@ type ReplayFacts struct {
 	Total     int
 	Untried   int
 	Failed    int // tried, but did not reach the partner
+	Refused   int // reached the partner, who refused them
 	Uncertain int // may already be there
 	Overdue   int
 	Newer     int           // documents delivered meanwhile
@@ -33,12 +34,13 @@ func Replay(f ReplayFacts) Question {
 	q.Title += when(f.Partner != "", " to "+f.Partner) + "?"
 	q.say(f.Untried > 0, Count(f.Untried, "was", "were")+" never tried.")
 	q.say(f.Failed > 0, Number(int64(f.Failed))+" failed before reaching them.")
+	q.say(f.Refused > 0, Count(f.Refused, "was", "were")+" refused by them.")
 	q.say(f.Uncertain > 0, Number(int64(f.Uncertain))+" may already be there.")
 	q.say(f.Overdue > 0, Count(f.Overdue, "is past its due time.", "are past their due time."))
 	newer := Count(f.Newer, "newer document was", "newer documents were") + " delivered meanwhile"
 	q.say(f.Newer > 0 && f.Shared == 0, newer+".")
 	q.say(f.Newer > 0 && f.Shared > 0, newer+"; "+Count(f.Shared, "shares", "share")+" a purchase order with this set.")
-	q.say(true, "Same Message-IDs; the oldest goes first as the test"+when(f.Takes > 0, "; about "+Span(f.Takes)+" at "+f.Rate)+".")
+	q.say(true, "Same Message-IDs; the oldest goes first as the test"+when(f.Takes >= time.Second, "; about "+Span(f.Takes)+" at "+f.Rate)+".")
 	all := Number(int64(f.Total))
 	if f.Uncertain == 0 {
 		q.Actions = []string{"Replay " + all}
@@ -82,6 +84,24 @@ func Duplicate(f DuplicateFacts) Question {
 	q.say(f.Window > 0 && f.Now.Sub(f.At) > f.Window, "They no longer remember it: a second copy counts as new.")
 	q.say(f.Window <= 0, "They do not recognise duplicates: a second copy counts as new.")
 	return q
+}
+
+// Malformed asks before a document goes out that our own check found
+// malformed. fault is what it found.
+func Malformed(document, partner, fault string) Question {
+	q := Question{Title: "Replay " + document + " to " + partner + "?", Safe: "Cancel", Actions: []string{"Send it as it is"}}
+	q.say(true, "Our check found this malformed"+when(fault != "", ": "+fault)+". Send it as it is?")
+	return q
+}
+
+// MalformedOf says how many of a set our own check found malformed. more tells
+// that not all were looked at.
+func MalformedOf(n int, more bool) string {
+	text := Count(n, "is", "are")
+	if more {
+		text = "At least " + text
+	}
+	return text + " malformed, as our own check found: they go out as they are. Edit them first, or leave them out."
 }
 
 // StillDown asks what to do with a replay while the partner does not answer.

@@ -27,7 +27,7 @@ func Reason(reason string, f ReasonFacts) string {
 	case "max-attempts":
 		return "Tried " + Count(f.Tried, "time", "times") + " without success"
 	case "deadline":
-		return "Too late: was due " + Clock(f.Due, f.Now, f.Zone)
+		return "Too late" + when(!f.Due.IsZero(), ": was due "+Clock(f.Due, f.Now, f.Zone))
 	case "signature":
 		return "Partner rejects our signature or encryption"
 	case "format":
@@ -57,6 +57,26 @@ func Reason(reason string, f ReasonFacts) string {
 		return "Same reference as a delivered document, other content"
 	}
 	return reason
+}
+
+// ReasonGroup says why the letters of a group exist: what holds for all of
+// them, without the numbers of one.
+func ReasonGroup(reason string) string {
+	switch reason {
+	case "circuit-open":
+		return "Not delivered: partner was down"
+	case "max-attempts":
+		return "Tried until the retries were used up"
+	case "deadline":
+		return "Too late: the due time passed"
+	case "receipt-missing":
+		return "No receipt in time; partner may have it"
+	case "local":
+		return "A fault of our own side"
+	case "unknown-outcome":
+		return "Connection broke while or after it was sent"
+	}
+	return Reason(reason, ReasonFacts{})
 }
 
 func tried(n int) string {

@@ -67,6 +67,11 @@ func Ago(t, now time.Time) string {
 // "02:25", "1 Dec 02:25", "1 Dec 2027 02:25".
 func Clock(t, now time.Time, zone *time.Location) string { return clock(t, now, zone, "15:04") }
 
+// ClockSeconds is Clock to the second: "02:25:07".
+func ClockSeconds(t, now time.Time, zone *time.Location) string {
+	return clock(t, now, zone, "15:04:05")
+}
+
 func clock(t, now time.Time, zone *time.Location, layout string) string {
 	t, now = local(t, zone), local(now, zone)
 	switch {

@@ -60,7 +60,9 @@ func TestMessageSaysEveryState(t *testing.T) {
 		{words.MessageFacts{State: "waiting", Why: "backoff", Next: at(2, 14, 7), Detail: "they answered 503 and asked for 30 s"},
 			"Next try 02:14:07: they answered 503 and asked for 30 s"},
 		{words.MessageFacts{State: "waiting", Why: "rate", Rate: "10/s"}, "In line: at most 10/s"},
+		{words.MessageFacts{State: "waiting", Why: "rate"}, "In line: the partner's rate"},
 		{words.MessageFacts{State: "waiting", Why: "budget"}, "In line: retries are rationed"},
+		{words.MessageFacts{State: "waiting", Why: "budget", First: true}, "In line: all sockets of the gateway are taken"},
 		{words.MessageFacts{State: "waiting", Why: "order", Ahead: "INV-20931"}, "Behind INV-20931"},
 		{words.MessageFacts{State: "waiting", Why: "probe"}, "Behind the test document"},
 		{words.MessageFacts{State: "waiting", Why: "stopped"}, "Waits: lane stopped"},
@@ -91,6 +93,19 @@ func TestMessageSaysEveryState(t *testing.T) {
 		if got := words.Message(tc.facts); got != tc.want {
 			t.Errorf("%s %s%s: got %q, want %q", tc.facts.State, tc.facts.Why, tc.facts.Proof, got, tc.want)
 		}
+	}
+}
+
+// TestConfirmSaysEveryCode: no code is shown as it is spelled.
+func TestConfirmSaysEveryCode(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"possible-duplicate", "changed-content", "overtaken", "overdue", "outside-window", "breaker-wait", "breaker-probe"} {
+		if text := words.Confirm(code); text == code || !strings.HasSuffix(text, ".") {
+			t.Errorf("%s: %q", code, text)
+		}
+	}
+	if text := words.Confirm("later"); text != "later" {
+		t.Errorf("unknown: %q", text)
 	}
 }
 
