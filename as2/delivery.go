@@ -36,7 +36,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, d *delivery) {
 		rec.Accepted, rec.Disposition, rec.Reason, rec.Problem = false, no.disposition, no.reason, no.problem
 		rec.Payload, rec.Signer, rec.MIC = nil, "", MIC{}
 	case err != nil:
-		h.unavailable(w, "open message", err)
+		h.unavailable(w, d.partner, "open message", err)
 		return
 	}
 	if d.q.wantsMDN {
@@ -46,7 +46,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, d *delivery) {
 		}
 		answer, err := h.answerer().answer(d.q, &d.a, rec.Disposition, mic)
 		if err != nil {
-			h.unavailable(w, "make receipt", err)
+			h.unavailable(w, d.partner, "make receipt", err)
 			return
 		}
 		if allowedURL(d.q.receiptURL, d.a.Receive.ReceiptURLs) {
@@ -62,7 +62,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, d *delivery) {
 func (h *Handler) keep(ctx context.Context, w http.ResponseWriter, rec Received) {
 	stored, duplicate, err := h.o.Inbox.Receive(ctx, rec)
 	if err != nil {
-		h.unavailable(w, "keep message", err)
+		h.unavailable(w, rec.Partner, "keep message", err)
 		return
 	}
 	answer := rec.Answer
@@ -120,7 +120,7 @@ func (o *opener) describe(rec *Received) error {
 		return refuseLayer(err, o.other())
 	}
 	sum := sha256.New()
-	if rec.Size, err = io.Copy(sum, content); err != nil {
+	if rec.Size, err = copyAll(sum, content); err != nil {
 		return refuseLayer(err, o.other())
 	}
 	rec.SHA256 = hex.EncodeToString(sum.Sum(nil))
@@ -146,7 +146,7 @@ func (o *opener) receivedMIC(q request) (MIC, error) {
 	}
 	r, err := covered()
 	if err == nil {
-		_, err = io.Copy(sum, r)
+		_, err = copyAll(sum, r)
 	}
 	m := newMIC(h, sum.sum(h))
 	m.Algorithm = q.spell(h)

@@ -78,7 +78,7 @@ func copyPayload(w io.Writer, payload io.ReadSeeker, size int64) error {
 		return fmt.Errorf("%w: %w", ErrPayload, err)
 	}
 	r := payloadReader{payload}
-	n, err := io.Copy(w, io.LimitReader(r, size))
+	n, err := copyAll(w, io.LimitReader(r, size))
 	if err != nil {
 		return err
 	}

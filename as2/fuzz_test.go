@@ -26,7 +26,7 @@ func FuzzParseMDN(f *testing.F) {
 		if ack.Verdict == fault.AckTrusted {
 			t.Fatalf("trusted: %+v", m)
 		}
-		for _, s := range []string{m.OriginalMessageID, m.Text, m.Reporter, m.Recipient, m.Disposition.String(), ack.Detail} {
+		for _, s := range []string{m.OriginalMessageID, m.Text, m.Reporter, m.Recipient, m.Disposition.String(), ack.Detail, ack.Digest} {
 			if len(s) > 8<<10 || strings.ContainsAny(s, "\r\n\x00") {
 				t.Fatalf("not clean: %.100q", s)
 			}
@@ -85,7 +85,7 @@ func TestReceiveHasConstantMemory(t *testing.T) {
 	a := toNorthwind()
 	d := orderDocument(nil)
 	d.Size = size
-	wire := &scratch{dir: t.TempDir()}
+	wire := (&space{dir: t.TempDir()}).new()
 	r, err := Build(wire, a, d, &zeros{size: size}, testNow, nil)
 	if err != nil {
 		t.Fatal(err)

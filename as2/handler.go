@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ import (
 	"edigw/internal/rawmime"
 )
 
-// Options are what a Handler needs. All but the last three are required.
+// Options are what a Handler needs. Those from Body on may be left out.
 type Options struct {
 	Partners Partners
 	Inbox    Inbox
@@ -27,6 +28,12 @@ type Options struct {
 	Body     int64  // largest message, also once decompressed; 0: 2 GiB
 	Header   int    // largest HTTP header; 0: 64 KiB
 	Product  string // Server and Reporting-UA; empty: "edigw"
+	Room     Room   // that messages may take while they are opened; nil: unbounded
+
+	// Crowded is told when messages begin to be refused for want of room, once
+	// until that has ended; partner is empty for strangers. It must not block
+	// for long. Nil: only the log is.
+	Crowded func(partner string, err error)
 }
 
 // Bounds that hold where Options names none.
@@ -40,7 +47,11 @@ const (
 // Handler is the address that partners post messages and asynchronous MDNs to.
 // It is safe for concurrent use; what a request needs lies in memory up to 64
 // KiB a layer, beyond that in files without names.
-type Handler struct{ o Options }
+type Handler struct {
+	o       Options
+	rooms   *rooms
+	crowded stretch
+}
 
 // NewHandler checks that nothing required is missing.
 func NewHandler(o Options) (*Handler, error) {
@@ -56,7 +67,7 @@ func NewHandler(o Options) (*Handler, error) {
 	if o.Product == "" {
 		o.Product = "edigw"
 	}
-	return &Handler{o: o}, nil
+	return &Handler{o: o, rooms: newRooms(o.Room)}, nil
 }
 
 // ServeHTTP implements http.Handler. The status speaks of the transport only:
@@ -71,21 +82,27 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The header is too large.", http.StatusRequestHeaderFieldsTooLarge)
 		return
 	}
-	space := &space{dir: h.o.Scratch}
-	defer space.close()
 	q, err := parseRequest(r.Header)
 	a, partner, known := Agreement{}, "", false
 	if err == nil {
 		a, partner, known = h.o.Partners.ByNames(q.from, q.to)
 	}
+	space := h.space(r, partner, known)
+	defer space.close()
 	limit := h.o.Body
 	if !known {
 		limit = min(limit, maxMDN) // nothing large is taken from strangers
 	}
 	wire := space.new()
 	sum := sha256.New()
-	status := readWire(w, r, io.MultiWriter(wire, sum), limit)
+	status, fault := readWire(w, r, space, io.MultiWriter(wire, sum), limit)
 	switch {
+	case errors.Is(fault, errScratch):
+		w.Header().Set("Connection", "close") // the rest of the body is not read, or a little if it was begun
+		if wire.size > 0 {
+			_, _ = io.CopyN(io.Discard, r.Body, lingering)
+		}
+		h.unavailable(w, space.claim.partner, "read message", fault)
 	case status == http.StatusRequestEntityTooLarge && err == nil && !known:
 		h.turnAway(w, q) // he is told why, not that he sent too much
 	case status != 0:
@@ -101,6 +118,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// lingering is how much of a message that is refused for want of room is read
+// all the same: a sender that is cut off while it writes never reads why.
+const lingering = 8 << 20
+
 // tooLarge bounds the header again: a server in front may allow more.
 func tooLarge(h http.Header, limit int) bool {
 	size, count := 0, 0
@@ -113,19 +134,38 @@ func tooLarge(h http.Header, limit int) bool {
 	return size > limit || count > maxHeaders
 }
 
-// readWire puts the body aside; the status is 0 if that went well.
-func readWire(w http.ResponseWriter, r *http.Request, wire io.Writer, limit int64) int {
-	_, err := io.Copy(wire, http.MaxBytesReader(w, r.Body, limit))
+// space is what a request may put aside. Whom it is charged to is what the
+// request says of itself, and where it comes from.
+func (h *Handler) space(r *http.Request, partner string, known bool) *space {
+	if !known {
+		partner = ""
+	}
+	address, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		address = r.RemoteAddr
+	}
+	return &space{dir: h.o.Scratch, claim: claim{rooms: h.rooms, partner: partner, address: address}}
+}
+
+// readWire puts the body aside; the status is 0 if that went well. What says
+// beforehand that it is too large for the room is not read.
+func readWire(w http.ResponseWriter, r *http.Request, s *space, wire io.Writer, limit int64) (status int, err error) {
+	if n := r.ContentLength; n > scratchMemory && n <= limit {
+		if err := s.claim.fits(n); err != nil {
+			return http.StatusServiceUnavailable, err
+		}
+	}
+	_, err = copyAll(wire, http.MaxBytesReader(w, r.Body, limit))
 	var tooBig *http.MaxBytesError
 	switch {
 	case err == nil:
-		return 0
+		return 0, nil
 	case errors.As(err, &tooBig):
-		return http.StatusRequestEntityTooLarge
+		return http.StatusRequestEntityTooLarge, err
 	case errors.Is(err, errScratch):
-		return http.StatusServiceUnavailable
+		return http.StatusServiceUnavailable, err
 	}
-	return http.StatusBadRequest // the body broke off
+	return http.StatusBadRequest, err // the body broke off
 }
 
 // carriesMDN tells a receipt from a message by what it holds.
@@ -159,7 +199,7 @@ func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, wire *scra
 	}
 	body, err := io.ReadAll(wire.open())
 	if err != nil {
-		h.unavailable(w, "read receipt", err)
+		h.unavailable(w, "", "read receipt", err)
 		return
 	}
 	m, _ := ParseMDN(r.Header, body)
@@ -172,7 +212,7 @@ func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, wire *scra
 		Body:      body,
 	})
 	if err != nil {
-		h.unavailable(w, "keep receipt", err)
+		h.unavailable(w, "", "keep receipt", err)
 		return
 	}
 	w.WriteHeader(http.StatusOK)
@@ -189,7 +229,7 @@ func (h *Handler) turnAway(w http.ResponseWriter, q request) {
 	d := Disposition{Mode: autoMode, Type: "processed", Modifier: "error", Text: unknownRelationship}
 	answer, err := h.answerer().answer(q, nil, d, nil)
 	if err != nil {
-		h.unavailable(w, "make receipt", err)
+		h.unavailable(w, "", "make receipt", err)
 		return
 	}
 	answer.send(w)
@@ -219,9 +259,18 @@ func (a *Answer) send(w http.ResponseWriter) {
 	_, _ = w.Write(a.Body) // whoever does not get it asks again
 }
 
-// unavailable tells the partner to try again; why is for us.
-func (h *Handler) unavailable(w http.ResponseWriter, doing string, err error) {
-	h.o.Log.Error("AS2 request not answered", "doing", doing, "err", err)
+// unavailable tells the partner to try again; why is for us. Want of room is
+// told once for many requests.
+func (h *Handler) unavailable(w http.ResponseWriter, partner, doing string, err error) {
+	switch {
+	case !errors.Is(err, errNoRoom):
+		h.o.Log.Error("AS2 request not answered", "doing", doing, "err", err)
+	case h.crowded.begins(h.o.Now()):
+		h.o.Log.Error("no room for messages of partners: they are asked to send again later", "partner", partner, "doing", doing, "err", err)
+		if h.o.Crowded != nil {
+			h.o.Crowded(partner, err)
+		}
+	}
 	w.Header().Set("Retry-After", retryAfter)
 	http.Error(w, "Not available at the moment. Please send the same again later.", http.StatusServiceUnavailable)
 }

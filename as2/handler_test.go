@@ -265,8 +265,8 @@ func TestAsynchronousMDN(t *testing.T) {
 		t.Errorf("acknowledgement %+v", ack)
 	}
 	verdict, mdn := VerifyMDN(ack.Header, ack.Body, []Rendition{r}, a)
-	if verdict.Verdict != fault.AckTrusted || !verdict.Positive {
-		t.Errorf("verdict %q: %s", verdict.Verdict, mdn.Problem)
+	if verdict.Verdict != fault.AckTrusted || !verdict.Positive || verdict.Digest != r.MICs[0].String() {
+		t.Errorf("verdict %q of %q: %s", verdict.Verdict, verdict.Digest, mdn.Problem)
 	}
 	ours.fail = true
 	req.Body = io.NopCloser(bytes.NewReader(got.Answer.Body))

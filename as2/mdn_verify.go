@@ -35,6 +35,9 @@ func VerifyMDN(header http.Header, body []byte, sent []Rendition, a Agreement) (
 		Signer:   signer,
 		Ref:      r.OriginalMessageID,
 	}
+	if r.MIC != (MIC{}) {
+		ack.Digest = clip(cleanText(r.MIC.String()), maxWords)
+	}
 	var fail *mdnError
 	if errors.As(r.judge(err, signature, sent, a), &fail) {
 		ack.Verdict, r.Problem = fail.verdict, fail.why
@@ -64,7 +67,7 @@ func (r *mdnReader) judge(parsed, signature error, sent []Rendition, a Agreement
 	}
 	// 5. It is signed if that was asked.
 	if a.MDN.Signed && !r.Signed {
-		return badMDN(fault.AckUnsigned, "A signed receipt was asked for, this one is not signed; it says: %s", r.Disposition.State())
+		return badMDN(fault.AckUnsigned, "A signed receipt was asked for, this one is not signed")
 	}
 	// 6. It is about the same content (RFC 4130 §7.4.3). A refusal need not say.
 	if !r.Disposition.Positive() {

@@ -19,10 +19,12 @@ var errScratch = errors.New("scratch file")
 // scratchMemory lies in a file without a name (mode 0600), which vanishes with
 // the process whatever happens.
 type scratch struct {
-	dir  string
-	mem  []byte
-	file *os.File
-	size int64
+	dir   string
+	claim *claim
+	mem   []byte
+	file  *os.File
+	size  int64
+	room  int64 // granted to the file
 }
 
 // Write implements io.Writer.
@@ -32,6 +34,9 @@ func (s *scratch) Write(p []byte) (int, error) {
 		s.size += int64(len(p))
 		return len(p), nil
 	}
+	if err := s.ask(s.size + int64(len(p))); err != nil {
+		return 0, err
+	}
 	if s.file == nil {
 		if err := s.spill(); err != nil {
 			return 0, fmt.Errorf("%w: %w", errScratch, err)
@@ -39,10 +44,24 @@ func (s *scratch) Write(p []byte) (int, error) {
 	}
 	n, err := s.file.Write(p)
 	s.size += int64(n)
+	s.claim.wrote(int64(n))
 	if err != nil {
 		return n, fmt.Errorf("%w: %w", errScratch, err)
 	}
 	return n, nil
+}
+
+// ask has room granted for a file of size bytes, before anything is written.
+func (s *scratch) ask(size int64) error {
+	if size <= s.room {
+		return nil
+	}
+	more := (size - s.room + scratchStep - 1) / scratchStep * scratchStep
+	if err := s.claim.take(more); err != nil {
+		return err
+	}
+	s.room += more
+	return nil
 }
 
 // spill moves what is in memory to a file.
@@ -59,6 +78,7 @@ func (s *scratch) spill() error {
 		f.Close()
 		return err
 	}
+	s.claim.wrote(int64(len(s.mem)))
 	s.file, s.mem = f, nil
 	return nil
 }
@@ -85,12 +105,13 @@ func (s scratchReader) Read(p []byte) (int, error) {
 
 // space is all that one request may put aside.
 type space struct {
-	dir string
-	all []*scratch
+	dir   string
+	claim claim
+	all   []*scratch
 }
 
 func (s *space) new() *scratch {
-	n := &scratch{dir: s.dir}
+	n := &scratch{dir: s.dir, claim: &s.claim}
 	s.all = append(s.all, n)
 	return n
 }
@@ -102,4 +123,5 @@ func (s *space) close() {
 			one.file.Close()
 		}
 	}
+	s.claim.close()
 }

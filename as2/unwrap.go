@@ -183,7 +183,7 @@ func (o *opener) decrypt(p part, inner *scratch) error {
 	if err != nil {
 		return refuseLayer(err, decryptionFailed)
 	}
-	if _, err := io.Copy(inner, plain); err != nil {
+	if _, err := copyAll(inner, plain); err != nil {
 		return refuseLayer(err, decryptionFailed)
 	}
 	return nil
@@ -202,7 +202,7 @@ func (o *opener) decompress(p part, inner *scratch) error {
 	if err != nil {
 		return refuseLayer(err, decompressionFailed)
 	}
-	if _, err := io.Copy(inner, inflated); err != nil {
+	if _, err := copyAll(inner, inflated); err != nil {
 		return refuseLayer(err, decompressionFailed)
 	}
 	return nil
@@ -221,7 +221,7 @@ func (o *opener) verifyOpaque(p part, inner *scratch) error {
 	if err != nil {
 		return refuseLayer(err, other)
 	}
-	if _, err := io.Copy(inner, signed); err != nil {
+	if _, err := copyAll(inner, signed); err != nil {
 		return refuseLayer(err, other)
 	}
 	if o.signature, err = signed.Verify(o.a.Verify); err != nil {
@@ -243,7 +243,7 @@ func (o *opener) verifyDetached(p part, inner *scratch) error {
 	if err != nil {
 		return refuseParts(err)
 	}
-	if _, err := io.Copy(io.MultiWriter(inner, sums), first); err != nil {
+	if _, err := copyAll(io.MultiWriter(inner, sums), first); err != nil {
 		return refuseParts(err)
 	}
 	signature, err := readSignature(parts)
@@ -258,7 +258,7 @@ func (o *opener) verifyDetached(p part, inner *scratch) error {
 			return sum, nil
 		}
 		again := h.New()
-		_, err := io.Copy(again, inner.open())
+		_, err := copyAll(again, inner.open())
 		return again.Sum(nil), err
 	}, o.a.Verify)
 	if err != nil {

@@ -46,18 +46,25 @@ func newEDIFACT(r *Report) *edifact {
 
 func (x *edifact) write(p []byte) {
 	for len(p) > 0 && !x.lost {
-		if !x.inside {
-			x.between(p[0])
-			p = p[1:]
-			continue
-		}
-		n, complete := x.seg.next(p)
+		n, _ := x.step(p)
 		p = p[n:]
-		if complete {
-			x.take()
-			x.seg.reset()
-		}
 	}
+}
+
+// step takes bytes of p, at least one, up to the end of UNA or of a segment at
+// most, and reports whether it is complete.
+func (x *edifact) step(p []byte) (int, bool) {
+	if !x.inside {
+		advised := x.advised
+		x.between(p[0])
+		return 1, x.advised && !advised
+	}
+	n, complete := x.seg.next(p)
+	if complete {
+		x.take()
+		x.seg.reset()
+	}
+	return n, complete
 }
 
 // between takes a byte of UNA, of the first four of UNB, or of the padding in

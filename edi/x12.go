@@ -52,18 +52,24 @@ func newX12(r *Report) *x12 {
 
 func (x *x12) write(p []byte) {
 	for len(p) > 0 && !x.lost {
-		if x.isa != nil {
-			x.between(p[0])
-			p = p[1:]
-			continue
-		}
-		n, complete := x.seg.next(p)
+		n, _ := x.step(p)
 		p = p[n:]
-		if complete {
-			x.take()
-			x.seg.reset()
-		}
 	}
+}
+
+// step takes bytes of p, at least one, up to the end of a segment at most, and
+// reports whether one is complete.
+func (x *x12) step(p []byte) (int, bool) {
+	if x.isa != nil {
+		x.between(p[0])
+		return 1, x.isa == nil
+	}
+	n, complete := x.seg.next(p)
+	if complete {
+		x.take()
+		x.seg.reset()
+	}
+	return n, complete
 }
 
 // between takes a byte of the next ISA or of the padding in front of it.

@@ -64,7 +64,11 @@ type berReader struct {
 }
 
 func newBERReader(r io.Reader, l Limits) *berReader {
-	return newBufferedBERReader(bufio.NewReaderSize(r, readBuffer), l)
+	size := readBuffer
+	if _, inMemory := r.(*bytes.Reader); inMemory {
+		size = smallBuffer
+	}
+	return newBufferedBERReader(bufio.NewReaderSize(r, size), l)
 }
 
 func newMemoryBERReader(message []byte) *berReader {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"runtime"
 	"testing"
-	"time"
 )
 
 // allocated is how many bytes f allocates in all. Callers must not be parallel.
@@ -67,7 +66,6 @@ func TestHostileStructure(t *testing.T) {
 		{"nothing", nil, ErrMalformed},
 		{"text", []byte("HTTP/1.1 200 OK\r\n\r\n"), ErrMalformed},
 	} {
-		start := time.Now()
 		var err error
 		n := allocated(func() { err = readAny(tt.input) })
 		if !errors.Is(err, tt.want) {
@@ -75,9 +73,6 @@ func TestHostileStructure(t *testing.T) {
 		}
 		if limit := uint64(16 << 20); n > limit {
 			t.Errorf("%s: %d bytes allocated", tt.name, n)
-		}
-		if took := time.Since(start); took > time.Second {
-			t.Errorf("%s: took %v", tt.name, took)
 		}
 	}
 }

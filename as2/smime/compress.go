@@ -91,15 +91,10 @@ func NewDecompressor(r io.Reader, l Limits) (io.Reader, error) {
 	if err := b.enterContent(CompressedData); err != nil {
 		return nil, err
 	}
-	e, err := b.expect(tagSequence, "compression algorithm")
+	c, err := b.expectDER(tagSequence, "compression algorithm")
 	if err != nil {
 		return nil, err
 	}
-	der, err := b.der(e)
-	if err != nil {
-		return nil, err
-	}
-	c := newCursor(der)
 	alg := c.algorithm()
 	switch {
 	case *c.bad:

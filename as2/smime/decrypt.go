@@ -68,15 +68,10 @@ func (b *berReader) enterEncrypted() (algorithm, *octetReader, error) {
 	if _, err := b.oid(); err != nil {
 		return algorithm{}, nil, err
 	}
-	e, err := b.expect(tagSequence, "content encryption algorithm")
+	c, err := b.expectDER(tagSequence, "content encryption algorithm")
 	if err != nil {
 		return algorithm{}, nil, err
 	}
-	der, err := b.der(e)
-	if err != nil {
-		return algorithm{}, nil, err
-	}
-	c := newCursor(der)
 	alg := c.algorithm()
 	if *c.bad {
 		return alg, nil, malformed("content encryption algorithm cannot be read")

@@ -115,6 +115,16 @@ type cursor struct {
 
 func newCursor(der []byte) cursor { return cursor{rest: der, bad: new(bool)} }
 
+// expectDER is expect, then der, to be taken apart.
+func (b *berReader) expectDER(tag byte, what string) (cursor, error) {
+	e, err := b.expect(tag, what)
+	if err != nil {
+		return cursor{}, err
+	}
+	der, err := b.der(e)
+	return newCursor(der), err
+}
+
 func (c *cursor) fail() cursor {
 	*c.bad = true
 	c.rest = nil

@@ -43,15 +43,10 @@ func (b *berReader) enterSigned() ([]crypto.Hash, error) {
 	if err := b.enterContent(SignedData); err != nil {
 		return nil, err
 	}
-	e, err := b.expect(tagSet, "digest algorithms")
+	c, err := b.expectDER(tagSet, "digest algorithms")
 	if err != nil {
 		return nil, err
 	}
-	der, err := b.der(e)
-	if err != nil {
-		return nil, err
-	}
-	c := newCursor(der)
 	set := c.in(tagSet)
 	var hashes []crypto.Hash
 	for len(set.rest) > 0 {
