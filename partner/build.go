@@ -111,6 +111,9 @@ func (d *draft) settle() {
 		if len(a.Receive.Require) == 0 {
 			a.Receive.Require = []string{"none"}
 		}
+		if d.given("as2.receive.require") {
+			d.warning("as2.receive.require", "none, if unsigned and unencrypted messages may come; else remove the key", "names nothing, which is as if it were absent: %s", strings.Join(a.Receive.Require, ", "))
+		}
 	}
 }
 

@@ -1,7 +1,7 @@
 package partner
 
 import (
-	"encoding/hex"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -46,21 +46,27 @@ func (c CertificateInfo) DaysLeft(now time.Time) int {
 // Certificates lists every certificate of every use, the gateway's first, then
 // the partners' by id.
 func (s *Snapshot) Certificates(now time.Time) []CertificateInfo {
-	var out []CertificateInfo
-	add := func(owner, use string, terms []term) { out = append(out, infos(owner, use, terms, now)...) }
-	add(OwnerGateway, UseSign, ownTerms(s.own, "sign"))
-	add(OwnerGateway, UseDecrypt, ownTerms(s.own, "decrypt"))
+	out := infos(OwnerGateway, UseSign, ownTerms(s.own, "sign"), now)
+	out = append(out, infos(OwnerGateway, UseDecrypt, ownTerms(s.own, "decrypt"), now)...)
 	if s.tls != nil {
-		add(OwnerGateway, UseTLSServer, []term{s.tls.term})
+		out = append(out, infos(OwnerGateway, UseTLSServer, []term{s.tls.term}, now)...)
 	}
 	for _, id := range s.ids {
-		c := s.partners[id].certificates
-		add(id, UseVerify, c.verify)
-		add(id, UseEncrypt, c.encrypt)
-		add(id, UseTLSClient, clientTerms(c.client))
-		add(id, UseTLSTrust, c.trust)
+		out = append(out, s.CertificatesOf(id, now)...)
 	}
 	return out
+}
+
+// CertificatesOf lists those of one partner; none of an unknown id.
+func (s *Snapshot) CertificatesOf(id string, now time.Time) []CertificateInfo {
+	p, known := s.partners[id]
+	if !known {
+		return nil
+	}
+	out := infos(id, UseVerify, p.certificates.verify, now)
+	out = append(out, infos(id, UseEncrypt, p.certificates.encrypt, now)...)
+	out = append(out, infos(id, UseTLSClient, clientTerms(p.certificates.client), now)...)
+	return append(out, infos(id, UseTLSTrust, p.certificates.trust, now)...)
 }
 
 func infos(owner, use string, terms []term, now time.Time) []CertificateInfo {
@@ -87,13 +93,5 @@ func infos(owner, use string, terms []term, now time.Time) []CertificateInfo {
 
 // colons writes a fingerprint as people compare it by phone.
 func colons(sum []byte) string {
-	text := strings.ToUpper(hex.EncodeToString(sum))
-	var b strings.Builder
-	for i := 0; i < len(text); i += 2 {
-		if i > 0 {
-			b.WriteByte(':')
-		}
-		b.WriteString(text[i : i+2])
-	}
-	return b.String()
+	return strings.ReplaceAll(fmt.Sprintf("% X", sum), " ", ":")
 }

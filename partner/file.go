@@ -74,7 +74,7 @@ type mdnFile struct {
 }
 
 type receive struct {
-	Require     []string   `yaml:"require,single" enum:"none signed encrypted" unset:"signed unless sign is none, encrypted unless encrypt is none" doc:"weaker messages are refused: insufficient-message-security; none: anything goes"`
+	Require     []string   `yaml:"require,single" enum:"none signed encrypted" unset:"signed unless sign is none, encrypted unless encrypt is none" doc:"weaker messages are refused: insufficient-message-security; none: anything goes; an empty list counts as absent"`
 	Digest      string     `yaml:"digest" enum:"sha1 sha256 sha384 sha512" default:"sha256" doc:"weakest digest accepted in a signature"`
 	ReceiptURLs []conf.URL `yaml:"receipt_urls,single" unset:"nowhere" doc:"where asynchronous receipts may be posted"`
 }

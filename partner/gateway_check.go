@@ -242,17 +242,22 @@ func (d *gatewayDraft) checkTerm(key string, t term) {
 	}
 }
 
-// Descriptors is how many file descriptors the gateway needs at most: two for
-// each exchange, the socket and its file, and some of its own.
-func (g *Gateway) Descriptors() int { return 2*g.Limits.Sockets + 200 }
+// DoorDescriptors is what the two listeners need at least for connections from
+// outside; where the limit on open files leaves more, they take a share of it.
+const DoorDescriptors = 512
+
+// Descriptors is how many file descriptors the gateway needs at least: two for
+// each exchange, the socket and its file, some of its own, and those of the
+// listeners.
+func (g *Gateway) Descriptors() int { return 2*g.Limits.Sockets + 200 + DoorDescriptors }
 
 // CheckDescriptors tells a limit of the process on open files that is too low
 // for limits.sockets; ok is true if it suffices.
 func (g *Gateway) CheckDescriptors(limit uint64) (p Problem, ok bool) {
 	if need := uint64(g.Descriptors()); limit < need {
 		return Problem{
-			File: "edigw.yaml", Key: "limits.sockets", Warning: true,
-			Reason: fmt.Sprintf("%d exchanges at once need %d open files; this process may have %d", g.Limits.Sockets, need, limit),
+			File: "edigw.yaml", Key: "limits.sockets",
+			Reason: fmt.Sprintf("%d exchanges at once, and the listeners, need %d open files; this process may have %d", g.Limits.Sockets, need, limit),
 			Hint:   fmt.Sprintf("raise the limit (systemd: LimitNOFILE=%d), or lower limits.sockets", need),
 		}, false
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"edigw/internal/conf"
 )
 
 // Registry holds the current Snapshot. It is safe for concurrent use; readers
@@ -78,13 +80,22 @@ func (r *Registry) reread(old *Snapshot) (s *Snapshot, restart []string, problem
 	return s, restart, s.problems, true
 }
 
-// moved finds another identity.domain. Message-IDs end in it, and by them
-// partners recognise a repeat, so one that changed would make duplicates.
+// moved finds another identity.domain than before.
 func (l *loader) moved(old *Snapshot) (Problem, bool) {
-	was, is := old.gateway.Identity.Domain, l.gateway.Identity.Domain
+	return movedDomain(l.relative(l.path), l.root, old.gateway.Identity.Domain, l.gateway.Identity.Domain)
+}
+
+// MovedDomain finds another identity.domain than documents were sent with.
+func (s *Snapshot) MovedDomain(was string) (Problem, bool) {
+	return movedDomain(s.below.rest.File, s.root, was, s.gateway.Identity.Domain)
+}
+
+// movedDomain refuses a domain that changed. Message-IDs end in it, and by them
+// partners recognise a repeat, so one that changed would make duplicates.
+func movedDomain(file string, root *conf.Node, was, is string) (Problem, bool) {
 	const key = "identity.domain"
 	return Problem{
-		File: l.relative(l.path), Line: l.root.LineOf(key), Key: key,
+		File: file, Line: root.LineOf(key), Key: key,
 		Reason: fmt.Sprintf("was %s, is %s: it is fixed from the first start on, since partners recognise repeats by Message-IDs that end in it", was, is),
 		Hint:   "set it back to " + was + "; a restart does not take another one either",
 	}, is != was
@@ -146,7 +157,7 @@ type PartnerChange struct { //nolint:revive // Change is what the whole reload c
 	ID           string
 	Settings     []SettingChange
 	Certificates bool // theirs: verify, encrypt
-	Trust        bool // TLS: whom we trust, who we are, which URL, which proxy; makes the next probe due
+	Trust        bool // TLS: whom we trust, who we are, which URL, which proxy
 	Credentials  bool // login or the file of its password
 	Stale        bool // its file went bad, its settings stay
 	Fixed        bool // it was misconfigured or stale and is no more
@@ -156,6 +167,11 @@ type PartnerChange struct { //nolint:revive // Change is what the whole reload c
 func (c PartnerChange) Released() bool {
 	return len(c.Settings) > 0 || c.Certificates || c.Trust || c.Credentials || c.Fixed
 }
+
+// Reach reports whether the way to the partner changed: its URL, our proxy, TLS
+// trust or login. What failed before may work now, so the test of an open
+// breaker is due at once.
+func (c PartnerChange) Reach() bool { return c.Trust || c.Credentials }
 
 // Empty reports whether nothing changed.
 func (c Change) Empty() bool {

@@ -197,26 +197,50 @@ func TestReloadTellsWhatChanged(t *testing.T) {
 	}
 }
 
+// TestTwoPartnersMayNotShareTheirNames: both are refused, and each problem
+// names the other file; with good settings from before they go on with those.
 func TestTwoPartnersMayNotShareTheirNames(t *testing.T) {
 	t.Parallel()
 	dir := installation(t)
 	twin := "protocol: as2\nstage: setup\nas2:\n  id: CONTOSO\n  url: https://twin.example/\n"
-	write(t, filepath.Join(dir, "good", "zwilling.yaml"), twin)
+	file := filepath.Join(dir, "good", "zwilling.yaml")
+	write(t, file, twin)
 	r := open(t, dir)
-	if p := mustPartner(t, r, "zwilling"); !p.Misconfigured {
-		t.Error("the second by id is not refused")
+	for id, other := range map[string]string{"minimal": "zwilling", "zwilling": "minimal"} {
+		p := mustPartner(t, r, id)
+		want := "as2.id: good/" + other + ".yaml has the same AS2 names (ours ACME-AS2, theirs CONTOSO)"
+		if text := lines(p.Problems); !p.Misconfigured || !strings.Contains(text, "good/"+id+".yaml:") || !strings.Contains(text, want) {
+			t.Errorf("%s: misconfigured: %v, problems:\n%s", id, p.Misconfigured, text)
+		}
 	}
-	if text := lines(mustPartner(t, r, "zwilling").Problems); !strings.Contains(text, "good/zwilling.yaml:4: as2.id: partner minimal has the same AS2 names (ours ACME-AS2, theirs CONTOSO)") {
-		t.Errorf("problems:\n%s", text)
-	}
-	if p, ok := r.Current().ByAS2Names("CONTOSO", "ACME-AS2"); !ok || p.ID != "minimal" {
-		t.Errorf("the names are those of %v", p)
+	if p, ok := r.Current().ByAS2Names("CONTOSO", "ACME-AS2"); ok {
+		t.Errorf("the names are those of %s", p.ID)
 	}
 
-	write(t, filepath.Join(dir, "good", "aaa.yaml"), twin)
+	write(t, file, strings.Replace(twin, "CONTOSO", "ZWILLING", 1))
 	r.Reload()
-	if !mustPartner(t, r, "aaa").Misconfigured || mustPartner(t, r, "minimal").Misconfigured {
-		t.Error("on reload, who had the names does not keep them")
+	for _, id := range []string{"minimal", "zwilling"} {
+		if p := mustPartner(t, r, id); p.Misconfigured || p.Stale {
+			t.Errorf("mended: %s: %s", id, lines(p.Problems))
+		}
+	}
+
+	write(t, file, twin)
+	write(t, filepath.Join(dir, "good", "aaa.yaml"), twin)
+	_, problems := r.Reload()
+	for id, fresh := range map[string]bool{"minimal": false, "zwilling": false, "aaa": true} {
+		p := mustPartner(t, r, id)
+		if p.Misconfigured != fresh || p.Stale == fresh || !strings.Contains(lines(p.Problems), "has the same AS2 names") {
+			t.Errorf("on reload %s: misconfigured: %v, stale: %v, problems:\n%s", id, p.Misconfigured, p.Stale, lines(p.Problems))
+		}
+		if !strings.Contains(lines(problems), "good/"+id+".yaml:4: as2.id: ") && id != "minimal" {
+			t.Errorf("the reload does not tell of %s:\n%s", id, lines(problems))
+		}
+	}
+	for theirs, want := range map[string]string{"CONTOSO": "minimal", "ZWILLING": "zwilling"} {
+		if p, ok := r.Current().ByAS2Names(theirs, "ACME-AS2"); !ok || p.ID != want {
+			t.Errorf("on reload messages of %s are those of %v", theirs, p)
+		}
 	}
 }
 
@@ -338,7 +362,7 @@ func TestDescriptorsForSockets(t *testing.T) {
 		t.Error("65536 files are not enough for 2000 sockets")
 	}
 	p, ok := g.CheckDescriptors(1024)
-	want := "edigw.yaml: warning: limits.sockets: 2000 exchanges at once need 4200 open files; this process may have 1024 (raise the limit (systemd: LimitNOFILE=4200), or lower limits.sockets)"
+	want := "edigw.yaml: limits.sockets: 2000 exchanges at once, and the listeners, need 4712 open files; this process may have 1024 (raise the limit (systemd: LimitNOFILE=4712), or lower limits.sockets)"
 	if ok || p.String() != want {
 		t.Errorf("got %v", p)
 	}

@@ -85,7 +85,7 @@ func (l *loader) snapshot(problems []Problem, old *Snapshot) (*Snapshot, error) 
 	problems = append(slices.Clone(problems), more...)
 	loaded := l.buildAll(ids)
 	keep(loaded, old)
-	for l.part(loaded, old) { // who falls back to an older pair may collide again
+	for l.part(loaded) { // who falls back to an older pair may collide again
 		keep(loaded, old)
 	}
 	for _, p := range loaded {
@@ -162,35 +162,44 @@ func (l *loader) load(id string) *Partner {
 	return l.build(id, name, text)
 }
 
-// part refuses a pair of AS2 names that another partner has: a message could
-// not be told to be from one or the other. Who had it before keeps it, else the
-// first by id. It reports whether it refused any.
-func (l *loader) part(loaded []*Partner, old *Snapshot) bool {
-	holder := make(map[pair]string)
+// part refuses every partner of a pair of AS2 names that several have: a
+// message could not be told to be from one or the other, and which file is
+// wrong nobody here can know. It reports whether it refused any that has not
+// fallen back to its last good settings yet.
+func (l *loader) part(loaded []*Partner) bool {
+	holders := make(map[pair][]*Partner)
 	for _, p := range loaded {
-		k, ok := p.pair()
-		if !ok {
-			continue
-		}
-		if _, taken := holder[k]; !taken || old != nil && old.names[k] == p.ID {
-			holder[k] = p.ID
+		if k, ok := p.pair(); ok {
+			holders[k] = append(holders[k], p)
 		}
 	}
 	refused := false
-	for _, p := range loaded {
-		k, ok := p.pair()
-		if !ok || holder[k] == p.ID {
+	for k, same := range holders {
+		if len(same) < 2 {
 			continue
 		}
-		root, _ := conf.Parse("", []byte(p.source))
-		p.Problems = append(p.Problems, Problem{
-			File: l.relative(filepath.Join(string(l.gateway.Partners), p.ID+".yaml")), Line: root.LineOf("as2.id"), Key: "as2.id",
-			Reason: fmt.Sprintf("partner %s has the same AS2 names (ours %s, theirs %s)", holder[k], k.ours, k.theirs),
-			Hint:   "agree on another as2.our_id with one of them",
-		})
-		p.Misconfigured, refused = true, true
+		for i, p := range same {
+			other := same[0]
+			if i == 0 {
+				other = same[1]
+			}
+			root, _ := conf.Parse("", []byte(p.source))
+			// Others may share its Problems: those of last good settings.
+			p.Problems = append(slices.Clip(p.Problems), Problem{
+				File: l.partnerFile(p.ID), Line: root.LineOf("as2.id"), Key: "as2.id",
+				Reason: fmt.Sprintf("%s has the same AS2 names (ours %s, theirs %s): messages could not be told apart", l.partnerFile(other.ID), k.ours, k.theirs),
+				Hint:   "take one of the files out, or agree on another as2.our_id with one of them",
+			})
+			refused = refused || !p.Stale
+			p.Misconfigured = true
+		}
 	}
 	return refused
+}
+
+// partnerFile is the file of a partner for people.
+func (l *loader) partnerFile(id string) string {
+	return l.relative(filepath.Join(string(l.gateway.Partners), id+".yaml"))
 }
 
 // pair are the AS2 names by which messages of the partner are told; a
@@ -227,6 +236,15 @@ func (s *Snapshot) index() {
 	}
 }
 
+// NoPartner says that no partner has an id, and which one may be meant.
+func (s *Snapshot) NoPartner(id string) string {
+	text := fmt.Sprintf("There is no partner %.80q.", id)
+	if near := conf.Nearest(id, s.ids); near != "" {
+		text += " Did you mean " + near + "?"
+	}
+	return text
+}
+
 // Gateway is edigw.yaml.
 func (s *Snapshot) Gateway() *Gateway { return s.gateway }
 
@@ -256,6 +274,6 @@ func (s *Snapshot) Problems() []Problem { return s.problems }
 
 // file is the partner's file for people.
 func (s *Snapshot) file(id string) string {
-	l := loader{dir: s.dir}
-	return l.relative(filepath.Join(string(s.gateway.Partners), id+".yaml"))
+	l := loader{dir: s.dir, gateway: s.gateway}
+	return l.partnerFile(id)
 }

@@ -111,18 +111,19 @@ func (m *Message) rewrite(res *Result, in Input) {
 // ackOverdue: no acknowledgement within mdn.wait. Resend once, at once, as an
 // attempt even beyond the last; then a letter.
 func (m *Message) ackOverdue(res *Result, in Input, r Rules) {
-	m.Uncertain = true
+	v := retry.MissingAck()
+	m.Uncertain = m.Uncertain || v.Uncertain
 	m.Detail = "no receipt within " + r.AckWait.String()
 	if m.FirstFailure.IsZero() {
 		m.FirstFailure = in.At
 	}
 	if r.OnUnknown != retry.Resend || m.Resent || m.late(in.At) && !r.KeepOverdue {
-		m.bury(res, in, ending{reason: fault.ReasonReceiptMissing, class: retry.AckMissing, detail: m.Detail})
+		m.bury(res, in, ending{reason: v.Reason, class: v.Class, detail: m.Detail})
 		return
 	}
 	m.Resent = true
 	m.line(Waiting, WhyBackoff, in.At)
-	res.event(m, EventRetry, in.At, m.Detail).Facts = map[string]string{"next": in.At.UTC().Format(time.RFC3339Nano), "class": string(retry.AckMissing)}
+	res.event(m, EventRetry, in.At, m.Detail).Facts = map[string]string{"next": in.At.UTC().Format(time.RFC3339Nano), "class": string(v.Class)}
 }
 
 // deadline: deliver_by passed and no attempt may start any more.
@@ -148,8 +149,11 @@ func (m *Message) buried(res *Result, in Input, _ Rules) {
 	m.bury(res, in, ending{reason: fault.ReasonCircuitOpen, class: retry.NotAnAttempt, detail: in.Note, outage: in.Outage})
 }
 
-// fail: our own side cannot send it.
+// fail: our own side cannot send it, or cannot go on with what it sent.
 func (m *Message) fail(res *Result, in Input, _ Rules) {
+	if m.State == Sending || m.State == AwaitingAck {
+		m.Uncertain = true
+	}
 	if m.FirstFailure.IsZero() {
 		m.FirstFailure = in.At
 	}

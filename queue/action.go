@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"strings"
 	"time"
 )
 
@@ -8,6 +9,7 @@ import (
 // deadline cleared (delivery.md §9).
 func (m *Message) replay(res *Result, in Input, _ Rules) {
 	l := *in.Letter
+	l.Before = m.before(l)
 	l.Status, l.Replayed, l.Actor, l.Note = LetterReplaying, in.At, in.Actor, in.Note
 	res.Closed = &l
 	m.newRound()
@@ -18,6 +20,27 @@ func (m *Message) replay(res *Result, in Input, _ Rules) {
 	}
 	e := res.event(m, EventReplay, in.At, "replay asked for")
 	e.Letter, e.Outage, e.Actor = l.ID, l.Outage, in.Actor
+}
+
+// before keeps what newRound resets.
+func (m *Message) before(l Letter) *Before {
+	return &Before{Round: m.Round, Attempts: m.Attempts, Limited: m.Limited, Credential: m.Credential, Crashes: m.Crashes,
+		Resent: m.Resent, Warned: m.Warned, Overdue: m.Overdue, Refusal: m.Refusal,
+		DeliverBy: m.DeliverBy, Finished: m.Finished, Actor: l.Actor, Note: l.Note}
+}
+
+// restore gives back what a replay reset. What the round taught stays: where
+// something was tried only the deadline is as it was.
+func (m *Message) restore(l *Letter, b Before) {
+	untried := m.Asked
+	m.Warned, m.Overdue, m.DeliverBy = b.Warned, b.Overdue, b.DeliverBy
+	l.Actor, l.Note, l.Before = b.Actor, b.Note, nil
+	if !untried {
+		return
+	}
+	m.Round, m.Attempts, m.Limited, m.Credential, m.Crashes = b.Round, b.Attempts, b.Limited, b.Credential, b.Crashes
+	m.Resent, m.Finished = b.Resent, b.Finished
+	m.Refusal = m.Refusal || b.Refusal // a receipt may have come meanwhile
 }
 
 func (m *Message) newRound() {
@@ -43,16 +66,21 @@ func (m *Message) cancel(res *Result, in Input, _ Rules) {
 	e.Actor = in.Actor
 }
 
-// back returns a replaying letter to open.
+// back returns a replaying letter to open, as it was before.
 func (m *Message) back(res *Result, in Input, t EventType, text string) {
 	m.line(Dead, "", time.Time{})
-	m.Asked, m.Finished = false, in.At
+	m.Finished = in.At
 	e := res.event(m, t, in.At, text)
 	e.Actor = in.Actor
 	if in.Letter == nil {
+		m.Asked = false
 		return
 	}
 	l := *in.Letter
+	if l.Before != nil {
+		m.restore(&l, *l.Before)
+	}
+	m.Asked = false
 	l.Status, l.Replayed, l.Uncertain = LetterOpen, time.Time{}, m.Uncertain
 	res.Closed = &l
 	e.Letter, e.Outage = l.ID, l.Outage
@@ -77,7 +105,15 @@ func (m *Message) discard(res *Result, in Input, _ Rules) {
 
 func (m *Message) supersede(res *Result, in Input, _ Rules) {
 	m.end(res, in, Superseded, ClosedSuperseded)
-	res.event(m, EventSuperseded, in.At, in.Note).Actor = in.Actor
+	e := res.event(m, EventSuperseded, in.At, in.Note)
+	e.Actor = in.Actor
+	if in.Next == "" {
+		return
+	}
+	e.Facts = map[string]string{"next": in.Next}
+	if !strings.Contains(e.Text, in.Next) {
+		e.Text = "replaced by edition " + in.Next + ": " + e.Text
+	}
 }
 
 func (m *Message) end(res *Result, in Input, s State, as ClosedAs) {

@@ -1,10 +1,12 @@
 package queue
 
 import (
+	"strings"
 	"time"
 
 	"edigw/edi"
 	"edigw/fault"
+	"edigw/internal/words"
 	"edigw/retry"
 )
 
@@ -33,15 +35,16 @@ const (
 	AdmitNew      Admitted = "new"      // a message was made; also a letter at once
 	AdmitReplayed Admitted = "replayed" // same key and content: the stored message
 	AdmitReused   Admitted = "reused"   // same given key, other content: nothing was made
-	AdmitParked   Admitted = "parked"   // same derived key, other content: a letter `changed-content`
+	AdmitParked   Admitted = "parked"   // same derived key, other content: a letter, which asks `changed-content`
 	AdmitFull     Admitted = "full"     // over the backlog limit: nothing was made
 )
 
 // Admission is the decision on an arrival.
 type Admission struct {
-	Outcome Admitted
-	Message Message  // the new message, or the stored one
-	Results []Result // to be recorded together; also events of an arrival that made nothing
+	Outcome    Admitted
+	Message    Message  // the new message, or the stored one
+	Supersedes []string // earlier editions that are not sent any more, newest first
+	Results    []Result // to be recorded together; also events of an arrival that made nothing
 }
 
 // Edition is an earlier message of the same key with its letter, if one is
@@ -75,16 +78,20 @@ func Admit(a Arrival, editions []Edition, waiting Backlog) (Admission, error) {
 	}
 	m.MessageID = a.Identity.MessageID(m.Key, m.Edition)
 	m.Accepted, m.Round, m.State, m.NextAt = a.Now, 1, Queued, a.Now
-	replaced, park := succeed(editions)
+	replaced, park := Succeed(editions)
+	if a.Problem != nil { // dead on arrival: what can still be delivered stays where it is
+		replaced, park = nil, park || len(replaced) > 0
+	}
 	ad := Admission{Outcome: AdmitNew}
 	for _, e := range replaced {
-		step, err := Next(e.Message, Input{Trigger: OnSupersede, At: a.Now, Letter: e.Letter, Note: "replaced by edition " + m.ID}, Rules{})
+		step, err := Next(e.Message, e.Replaced(m.ID, a.Now), Rules{})
 		if err != nil {
 			return Admission{}, err
 		}
 		ad.Results = append(ad.Results, step)
+		ad.Supersedes = append(ad.Supersedes, e.Message.ID)
 	}
-	res := admitted(a, m, park)
+	res := admitted(a, m, ad.Supersedes, park)
 	if park {
 		ad.Outcome = AdmitParked
 	}
@@ -93,9 +100,15 @@ func Admit(a Arrival, editions []Edition, waiting Backlog) (Admission, error) {
 	return ad, nil
 }
 
-// succeed walks back from the newest edition: what the new content replaces,
-// and whether it must be parked because an earlier one may have been sent.
-func succeed(editions []Edition) (replaced []Edition, park bool) {
+// Replaced is the input that ends an edition because a newer one takes its
+// place.
+func (e Edition) Replaced(by string, at time.Time) Input {
+	return Input{Trigger: OnSupersede, At: at, Letter: e.Letter, Next: by, Note: "replaced by edition " + by}
+}
+
+// Succeed walks back from the newest edition: what content that comes after
+// them replaces, and whether an earlier one was sent or may have been.
+func Succeed(editions []Edition) (replaced []Edition, park bool) {
 	for i := len(editions) - 1; i >= 0; i-- {
 		e := editions[i]
 		m := e.Message
@@ -128,10 +141,14 @@ func reused(a Arrival, m Message) Admission {
 }
 
 // admitted makes the message, or the letter that stands for it at once.
-func admitted(a Arrival, m Message, park bool) Result {
+func admitted(a Arrival, m Message, replaced []string, park bool) Result {
 	accepted := m.event(EventAccepted, a.Now)
 	accepted.Text = "accepted"
 	accepted.Facts = map[string]string{"by": a.Message.Actor.String(), "source": m.Source}
+	if len(replaced) > 0 {
+		accepted.Text += ", " + words.Replaces(replaced)
+		accepted.Facts["supersedes"] = strings.Join(replaced, " ")
+	}
 	res := Result{Message: &m, Events: []Event{accepted}}
 	m.Parked = park
 	switch {

@@ -25,22 +25,28 @@ func TestAdmit(t *testing.T) {
 		state   State
 		gone    int // editions superseded
 	}{
-		"first":                                     {want: AdmitNew, state: Queued},
-		"same content again":                        {earlier: []edition{{state: Delivered, sha: "new"}}, want: AdmitReplayed},
-		"same content as an older edition":          {earlier: []edition{{state: Superseded, sha: "new"}, {state: Delivered, sha: "b"}}, want: AdmitReplayed},
-		"given key, other content":                  {earlier: []edition{{state: Queued, sha: "a"}}, given: true, want: AdmitReused},
-		"corrected while queued":                    {earlier: []edition{{state: Queued, sha: "a"}}, want: AdmitNew, n: 1, state: Queued, gone: 1},
-		"corrected while a letter":                  {earlier: []edition{{state: Dead, sha: "a"}}, want: AdmitNew, n: 1, state: Queued, gone: 1},
-		"corrected while uncertain":                 {earlier: []edition{{state: Waiting, uncertain: true, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
-		"corrected while sending":                   {earlier: []edition{{state: Sending, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
-		"corrected after delivery":                  {earlier: []edition{{state: Delivered, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
-		"corrected after a discard":                 {earlier: []edition{{state: Discarded, sha: "a"}}, want: AdmitNew, n: 1, state: Queued},
-		"a parked one is replaced by a parked one":  {earlier: []edition{{state: Delivered, sha: "a"}, {state: Dead, parked: true, sha: "b"}}, want: AdmitParked, n: 2, state: Dead, gone: 1},
-		"backlog of messages full":                  {backlog: Backlog{Messages: 3}, want: AdmitFull},
-		"backlog of bytes full":                     {backlog: Backlog{Bytes: 1009}, want: AdmitFull},
-		"a repeat is answered in spite of backlog":  {backlog: Backlog{Messages: 3}, earlier: []edition{{state: Queued, sha: "new"}}, want: AdmitReplayed},
-		"a failed envelope check is a letter":       {problem: true, want: AdmitNew, state: Dead},
-		"a failed check leaves no room for parking": {problem: true, earlier: []edition{{state: Delivered, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
+		"first":                                      {want: AdmitNew, state: Queued},
+		"same content again":                         {earlier: []edition{{state: Delivered, sha: "new"}}, want: AdmitReplayed},
+		"same content as an older edition":           {earlier: []edition{{state: Superseded, sha: "new"}, {state: Delivered, sha: "b"}}, want: AdmitReplayed},
+		"given key, other content":                   {earlier: []edition{{state: Queued, sha: "a"}}, given: true, want: AdmitReused},
+		"corrected while queued":                     {earlier: []edition{{state: Queued, sha: "a"}}, want: AdmitNew, n: 1, state: Queued, gone: 1},
+		"corrected while a letter":                   {earlier: []edition{{state: Dead, sha: "a"}}, want: AdmitNew, n: 1, state: Queued, gone: 1},
+		"corrected while uncertain":                  {earlier: []edition{{state: Waiting, uncertain: true, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
+		"corrected while sending":                    {earlier: []edition{{state: Sending, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
+		"corrected after delivery":                   {earlier: []edition{{state: Delivered, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
+		"corrected after a discard":                  {earlier: []edition{{state: Discarded, sha: "a"}}, want: AdmitNew, n: 1, state: Queued},
+		"a parked one is replaced by a parked one":   {earlier: []edition{{state: Delivered, sha: "a"}, {state: Dead, parked: true, sha: "b"}}, want: AdmitParked, n: 2, state: Dead, gone: 1},
+		"backlog of messages full":                   {backlog: Backlog{Messages: 3}, want: AdmitFull},
+		"backlog of bytes full":                      {backlog: Backlog{Bytes: 1009}, want: AdmitFull},
+		"a repeat is answered in spite of backlog":   {backlog: Backlog{Messages: 3}, earlier: []edition{{state: Queued, sha: "new"}}, want: AdmitReplayed},
+		"a failed envelope check is a letter":        {problem: true, want: AdmitNew, state: Dead},
+		"a failed check leaves no room for parking":  {problem: true, earlier: []edition{{state: Delivered, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
+		"dead on arrival beside one that waits":      {problem: true, earlier: []edition{{state: Waiting, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
+		"dead on arrival beside one that is queued":  {problem: true, earlier: []edition{{state: Queued, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
+		"dead on arrival beside an open letter":      {problem: true, earlier: []edition{{state: Dead, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
+		"dead on arrival after a discard":            {problem: true, earlier: []edition{{state: Discarded, sha: "a"}}, want: AdmitNew, n: 1, state: Dead},
+		"dead on arrival beside another one":         {problem: true, earlier: []edition{{state: Waiting, sha: "a"}, {state: Dead, parked: true, sha: "b"}}, want: AdmitParked, n: 2, state: Dead},
+		"a good one replaces all that were not sent": {earlier: []edition{{state: Waiting, sha: "a"}, {state: Dead, parked: true, sha: "b"}}, want: AdmitNew, n: 2, state: Queued, gone: 2},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -79,6 +85,14 @@ func TestAdmit(t *testing.T) {
 			}
 			if gone := len(got.Results) - 1; gone != c.gone {
 				t.Errorf("%d editions superseded, want %d", gone, c.gone)
+			}
+			if len(got.Supersedes) != c.gone || m.Parked != (c.want == AdmitParked) {
+				t.Errorf("supersedes %v, parked %v", got.Supersedes, m.Parked)
+			}
+			for _, r := range got.Results[:c.gone] {
+				if e := r.Events[len(r.Events)-1]; e.Type != EventSuperseded || e.Facts["next"] != "new" || e.Text != "replaced by edition new" {
+					t.Errorf("event of the superseded one: %+v", e)
+				}
 			}
 			opened := got.Results[len(got.Results)-1].Opened
 			switch {

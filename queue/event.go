@@ -33,6 +33,7 @@ const (
 	EventAckIgnored    EventType = "ack-ignored"       // recorded, settles nothing
 	EventAckConflict   EventType = "ack-contradiction" // contradicts an earlier one, or the document was discarded
 	EventCrashed       EventType = "outcome-unknown"   // our process ended during the exchange
+	EventEvidenceLost  EventType = "evidence-lost"     // a receipt counts and could not be kept
 
 	EventBreakerOpened   EventType = "breaker-opened"
 	EventBreakerReopened EventType = "breaker-reopened"
@@ -59,13 +60,13 @@ const (
 	EventChannel     EventType = "alert-channel" // an alert channel fails or works again
 	EventDefect      EventType = "defect"        // something our own table does not know
 	EventSignIn      EventType = "sign-in"       // also lock-outs
-	EventAccess      EventType = "access"        // users, roles, tokens
+	EventSignOut     EventType = "sign-out"
+	EventAccess      EventType = "access" // users, roles, tokens
 	EventPayload     EventType = "payload-viewed"
 	EventBulk        EventType = "bulk-replay" // started, paused, finished
 	EventRestored    EventType = "restored"    // from a backup
 	EventStarted     EventType = "gateway-started"
 	EventStopping    EventType = "gateway-stopping"
-	EventHeartbeat   EventType = "alert-heartbeat-due"
 )
 
 // Event is one row of the ledger. The store numbers events in commit order, so

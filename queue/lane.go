@@ -23,6 +23,7 @@ type Lane struct {
 	Streak    Streak    // configuration-like results in a row
 	Blocked   string    // letter behind which it stands (after_dead: block)
 	Orphaned  bool      // its settings file is gone
+	Damaged   string    // what of its row cannot be read, empty if all can; never stored
 	Charged   []Charge  // failed probes that were charged to the lane, newest last, bounded
 }
 

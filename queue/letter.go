@@ -61,4 +61,23 @@ type Letter struct {
 	Closed    time.Time
 	Actor     fault.Actor // who closed it or asked for the replay
 	Note      string      // why, in the actor's words
+	Before    *Before     // replaying: what the replay reset
+}
+
+// Before is what a replay resets in a message and its letter, so that one that
+// is taken back leaves no trace but its events.
+type Before struct {
+	Round      int         `json:"round"`
+	Attempts   int         `json:"attempts,omitempty"`
+	Limited    int         `json:"limited,omitempty"`
+	Credential int         `json:"credential,omitempty"`
+	Crashes    int         `json:"crashes,omitempty"`
+	Resent     bool        `json:"resent,omitempty"`
+	Warned     bool        `json:"warned,omitempty"`
+	Overdue    bool        `json:"overdue,omitempty"`
+	Refusal    bool        `json:"refusal,omitempty"`
+	DeliverBy  time.Time   `json:"deliverBy,omitzero"`
+	Finished   time.Time   `json:"finished,omitzero"`
+	Actor      fault.Actor `json:"actor,omitzero"`
+	Note       string      `json:"note,omitempty"`
 }

@@ -88,6 +88,9 @@ const (
 	KindWebhook  Kind = "webhook" // a received document on its way to a webhook
 )
 
+// Kinds lists every kind; a partner has a lane for each.
+var Kinds = []Kind{KindDocument, KindReceipt, KindWebhook}
+
 // Direction of a message, seen from us.
 type Direction string
 
@@ -141,7 +144,7 @@ type Message struct {
 	Why           Why
 	Detail        string    // one sentence: what the last result or refusal said
 	NextAt        time.Time // queued, waiting: earliest start; awaiting-ack: when the acknowledgement is due
-	Round         int       // 1 with acceptance, +1 with each replay
+	Round         int       // 1 with acceptance, +1 with each replay that was not taken back untried
 	Attempts      int       // counted attempts of this round
 	Limited       int       // results of class limited in this round
 	Credential    int       // results of class credential in this round
@@ -150,7 +153,7 @@ type Message struct {
 	Resent        bool      // this round's one resend after a missing acknowledgement was spent
 	Asked         bool      // this round is a replay that an operator confirmed and that has not been tried: never buried
 	Uncertain     bool      // the partner may have it
-	Parked        bool      // dead as changed-content: never sent, waits for an operator's word
+	Parked        bool      // dead at the door while another edition was, or may yet be, sent: never sent, waits for an operator's word
 	Refusal       bool      // a negative acknowledgement stands and nothing was sent since
 	Overtaken     bool      // a document accepted later was delivered
 	Overdue       bool      // past DeliverBy, but kept
@@ -166,6 +169,8 @@ type Message struct {
 	WarnBy        time.Time
 	DeliverBy     time.Time
 	DeadlineGiven bool // by the caller, not by the partner file
+
+	Damaged string // what of its row cannot be read, empty if all can; never stored
 }
 
 // LaneKey is the lane of a partner for one kind of message: the partner's id
@@ -178,6 +183,11 @@ func LaneKey(partner string, k Kind) string {
 		return partner + "/webhook"
 	}
 	return partner
+}
+
+// Missed reports whether a deadline that the caller had set has passed.
+func (m Message) Missed(now time.Time) bool {
+	return m.DeadlineGiven && !m.DeliverBy.IsZero() && now.After(m.DeliverBy)
 }
 
 // Timer is the next instant at which time alone changes the message, apart

@@ -51,6 +51,24 @@ func NewID(now time.Time, rnd io.Reader) (string, error) {
 	return crockford.EncodeToString(b[:]), nil
 }
 
+// IDTimes gives the first and the last instant at which an id that begins so
+// can have been made. It is false for what begins no id.
+func IDTimes(beginning string) (first, last time.Time, ok bool) {
+	const times = 16 // characters that hold whole bytes, the six of the time among them
+	at := func(fill string) (time.Time, error) {
+		var b [10]byte
+		text := (beginning + strings.Repeat(fill, times))[:times]
+		_, err := crockford.Decode(b[:], []byte(text))
+		return time.UnixMilli(int64(binary.BigEndian.Uint64(b[:8]) >> 16)).UTC(), err
+	}
+	first, err := at("0")
+	if err != nil {
+		return first, last, false
+	}
+	last, err = at("z")
+	return first, last, err == nil
+}
+
 // Short is the last eight characters of an id, for file names and people.
 func Short(id string) string {
 	id = strings.Trim(id, "<>")

@@ -19,6 +19,7 @@ type Input struct {
 	LetterID string        // id for a letter that may be opened; needed by every trigger that can end in dead
 	Reason   fault.Reason  // fail
 	Outage   string        // bury: the outage that the letter belongs to
+	Next     string        // supersede: the message that takes its place, empty if the note says all
 	Actor    fault.Actor   // replay, undo, cancel, settle, discard, supersede, recheck
 	Note     string        // why, in the actor's words; fail and bury: one sentence
 	NotUntil time.Time     // replay: undo is possible until then; zero: start at once
@@ -260,7 +261,7 @@ func (m *Message) bury(res *Result, in Input, e ending) {
 		res.closeLetter(*in.Letter, ClosedFailedAgain, in)
 	}
 	m.line(Dead, "", time.Time{})
-	m.Letter, m.Detail, m.Finished, m.Incarnation = l.ID, e.detail, in.At, ""
+	m.Letter, m.Detail, m.Finished, m.Incarnation, m.Asked = l.ID, e.detail, in.At, "", false
 	res.Opened = &l
 	ev := res.event(m, EventDead, in.At, e.detail)
 	ev.Letter, ev.Outage = l.ID, l.Outage
@@ -269,7 +270,7 @@ func (m *Message) bury(res *Result, in Input, e ending) {
 
 // closeLetter closes l in the result.
 func (res *Result) closeLetter(l Letter, as ClosedAs, in Input) {
-	l.Status, l.ClosedAs, l.Closed = LetterClosed, as, in.At
+	l.Status, l.ClosedAs, l.Closed, l.Before = LetterClosed, as, in.At, nil
 	if !in.Actor.Gateway() {
 		l.Actor, l.Note = in.Actor, in.Note
 	}

@@ -63,6 +63,22 @@ type Depth struct {
 	First   time.Time            // first deadline of a lined message, zero if none
 }
 
+// Census counts what each lane has, for all lanes with anything waiting or dead.
+type Census struct {
+	Lanes  []LaneCount // by lane
+	Oldest time.Time   // open letter of all, by when it was made; zero if none is open
+}
+
+// LaneCount is what one lane has.
+type LaneCount struct {
+	Lane    string
+	Partner string
+	Lined   int       // queued, waiting, sending
+	Acks    int       // awaiting-ack
+	Letters int       // open ones
+	First   time.Time // first deadline of a lined message, zero if none
+}
+
 // AuditFilter selects audit entries: events with an actor.
 type AuditFilter struct {
 	Actor   string
@@ -82,6 +98,7 @@ type ReplayJob struct {
 	Filter   LetterFilter
 	Counts   ReplayCounts
 	Finished time.Time
+	Damaged  string // what of its row cannot be read, empty if all can; never stored
 }
 
 // ReplayStatus is where a bulk replay stands.
@@ -108,6 +125,40 @@ type ReplayCounts struct {
 	Failed     int `json:"failed"`
 	Delivered  int `json:"delivered"`
 	DiedAgain  int `json:"died_again"`
+}
+
+// Count adds an open letter and its message, as they are at a time. Every
+// count of a bulk replay, of a dry run or of a frozen set, follows this rule.
+func (c *ReplayCounts) Count(l Letter, m Message, now time.Time) {
+	c.Total++
+	c.Pending++
+	unsure := l.Uncertain || m.Uncertain
+	for _, x := range []struct {
+		n   *int
+		yes bool
+	}{
+		{&c.NeverTried, m.Total == 0 && !unsure},
+		{&c.Uncertain, unsure},
+		{&c.Overtaken, l.Overtaken},
+		{&c.Overdue, l.Overdue || m.Missed(now)},
+	} {
+		if x.yes {
+			*x.n++
+		}
+	}
+}
+
+// Tally counts the open letters of a selection that one lane has in one
+// direction: what a bulk replay must say of them before it begins.
+type Tally struct {
+	Lane      string
+	Partner   string
+	Direction Direction
+	Counts    ReplayCounts
+	Doubtful  int // uncertain, or tried so long ago that the partner forgot the Message-ID
+	Changed   int // same reference as a delivered document, other content
+	Passed    int // the letter or its message is overtaken
+	Missed    int // past a deadline that the caller had set
 }
 
 // ReplayItem is one letter of a bulk replay.

@@ -10,7 +10,8 @@ var (
 
 	ErrUnavailable = errors.New("queue: the store could not commit") // nothing was written: try again
 	ErrNoSpace     = errors.New("queue: no space left on the disk")
-	ErrTooLarge    = errors.New("queue: longer than allowed") // a file over the limit given for it
+	ErrForbidden   = errors.New("queue: the store's rules do not allow this") // now or later: a defect, or a damaged row
+	ErrTooLarge    = errors.New("queue: longer than allowed")                 // a file over the limit given for it
 )
 
 // Result is what one step changed. A store records it in one transaction:

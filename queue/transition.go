@@ -18,7 +18,7 @@ const (
 	OnDeadline   Trigger = "deadline"    // deliver_by passed before another attempt could start
 	OnWarn       Trigger = "warn"        // warn_by passed
 	OnBury       Trigger = "bury"        // the breaker opened, on_open: dead-letter
-	OnFail       Trigger = "fail"        // cannot be built, or the lane refuses it: our own side
+	OnFail       Trigger = "fail"        // cannot be built, or its record is damaged: our own side
 	OnWithdraw   Trigger = "withdraw"    // the letter should not have been made: our own network
 	OnReplay     Trigger = "replay"
 	OnUndo       Trigger = "undo"   // within the seconds after a replay
@@ -48,7 +48,7 @@ var transitions = map[Trigger]map[State][]State{
 	OnDeadline:   {Queued: {Queued, Dead}, Waiting: {Waiting, Dead}},
 	OnWarn:       {Queued: {Queued}, Waiting: {Waiting}},
 	OnBury:       {Queued: {Dead}, Waiting: {Dead}},
-	OnFail:       {Queued: {Dead}, Waiting: {Dead}},
+	OnFail:       {Queued: {Dead}, Waiting: {Dead}, Sending: {Dead}, AwaitingAck: {Dead}},
 	OnWithdraw:   {Dead: {Queued}},
 	OnReplay:     {Dead: {Queued, Waiting}},
 	OnUndo:       {Queued: {Dead}, Waiting: {Dead}},
