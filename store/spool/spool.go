@@ -1,12 +1,14 @@
-// Package spool keeps the big things as files: documents, wire bytes and raw
-// receipts. A file is named by the SHA-256 of its bytes, is durable before its
-// name is given out and is never changed, so that a row of the database may
-// refer to it.
+// Package spool keeps bodies: documents, wire bytes and raw receipts. A body is
+// named by the SHA-256 of its bytes, is durable before its name is given out
+// and is never changed, so that a row of the database may refer to it. Small
+// ones lie in a database of their own, where many become durable by one write
+// of the disk; the others are files.
 //
-// It knows no message: which files are still needed is for the store to say.
+// It knows no message: which bodies are still needed is for the store to say.
 package spool
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,7 +22,7 @@ import (
 	"edigw/queue"
 )
 
-// Kind is the folder of a file. The same bytes may lie in several.
+// Kind is what a body is for, and its folder. The same bytes may be of several.
 type Kind string
 
 // Kinds of files. The first three are the words of queue.Garbage.What.
@@ -40,16 +42,40 @@ const Reserve = 64 << 20
 
 const tempPrefix = "tmp-"
 
-// Spool is a folder of files. All methods may be called concurrently; two
-// processes must not share one.
+// Small keeps the small bodies: those of at most MaxSmall bytes. Put returns
+// when the body would survive a power cut; one that is kept already is renewed.
+// Get and Size fail with queue.ErrNotFound if there is none. Delete drops those
+// that were last put at or before a time, of any age if it is zero, and counts
+// the names that are not kept now; Names lists such bodies in order of their
+// names after one, none at the end. A full disk is queue.ErrNoSpace; what
+// cannot be done now and may be later is queue.ErrUnavailable. All may be
+// called concurrently.
+type Small interface {
+	Put(ctx context.Context, kind, name string, body []byte, at time.Time) error
+	Get(ctx context.Context, kind, name string) ([]byte, error)
+	Size(ctx context.Context, kind, name string) (int64, error)
+	Delete(ctx context.Context, kind string, before time.Time, names ...string) (gone int, err error)
+	Names(ctx context.Context, kind string, before time.Time, after string, limit int) ([]string, error)
+}
+
+// MaxSmall is the largest small body in bytes. Beyond it a file costs less than
+// to write every byte twice, into the log of a database and into its place.
+const MaxSmall = 64 << 10
+
+// Spool is a folder of files, and small bodies beside it. All methods may be
+// called concurrently; two processes must not share one.
 type Spool struct {
-	dir string
-	mu  sync.Mutex // held while a file gets or loses its name
+	dir     string
+	small   Small      // nil: each body is a file
+	recent  recent     // small ones
+	reserve int64      // Reserve
+	mu      sync.Mutex // held while a file gets or loses its name
 }
 
 // Open makes the folder if it is missing and clears away what writers of an
-// earlier process left unfinished.
-func Open(dir string) (*Spool, error) {
+// earlier process left unfinished. Without small each body is a file. What lies
+// there as a file is found in any case.
+func Open(dir string, small Small) (*Spool, error) {
 	for _, k := range Kinds {
 		folder := filepath.Join(dir, string(k))
 		if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -75,93 +101,7 @@ func Open(dir string) (*Spool, error) {
 			return nil, fmt.Errorf("spool: %w", err)
 		}
 	}
-	return &Spool{dir: dir}, nil
-}
-
-// Open opens a file for reading; the caller closes it. The error is
-// fs.ErrNotExist by errors.Is if there is none of that name.
-func (s *Spool) Open(k Kind, name string) (*os.File, error) {
-	path, err := s.path(k, name)
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("spool: %w", err)
-	}
-	return f, nil
-}
-
-// Size is the length of a file in bytes; errors as with Open.
-func (s *Spool) Size(k Kind, name string) (int64, error) {
-	path, err := s.path(k, name)
-	if err != nil {
-		return 0, err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, fmt.Errorf("spool: %w", err)
-	}
-	return info.Size(), nil
-}
-
-// Remove deletes a file unless it was committed, also again, after before: an
-// arrival that just stored the same bytes may be about to name it. It reports
-// whether the file is gone; one that never was is gone too. A zero before
-// deletes in any case.
-func (s *Spool) Remove(k Kind, name string, before time.Time) (gone bool, err error) {
-	path, err := s.path(k, name)
-	if err != nil {
-		return false, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !before.IsZero() {
-		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return true, nil
-		}
-		if err != nil {
-			return false, fmt.Errorf("spool: %w", err)
-		}
-		if info.ModTime().After(before) {
-			return false, nil
-		}
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("spool: %w", err)
-	}
-	return true, nil
-}
-
-// Walk calls fn with the name of each file of a kind that was last committed
-// before the given time, in order of names, until fn fails. Files that nobody
-// names stay behind when an arrival comes to nothing; this finds them.
-func (s *Spool) Walk(k Kind, before time.Time, fn func(name string) error) error {
-	root := filepath.Join(s.dir, string(k))
-	shards, err := os.ReadDir(root)
-	if err != nil {
-		return fmt.Errorf("spool: %w", err)
-	}
-	for _, shard := range shards {
-		if !shard.IsDir() {
-			continue
-		}
-		files, err := os.ReadDir(filepath.Join(root, shard.Name()))
-		if err != nil {
-			return fmt.Errorf("spool: %w", err)
-		}
-		for _, f := range files {
-			info, err := f.Info()
-			if err != nil || info.ModTime().After(before) || !valid(f.Name()) {
-				continue
-			}
-			if err := fn(f.Name()); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return &Spool{dir: dir, small: small, recent: recent{bodies: map[key][]byte{}}, reserve: Reserve}, nil
 }
 
 // Free is the space in bytes that the file system of dir has left for us.
@@ -179,8 +119,8 @@ func (s *Spool) HasRoom(n int64) error {
 	if err != nil {
 		return err
 	}
-	if free-Reserve < n {
-		return fmt.Errorf("spool: %s has %d bytes free, %d are needed and %d are kept: %w", s.dir, free, n, int64(Reserve), queue.ErrNoSpace)
+	if free-s.reserve < n {
+		return fmt.Errorf("spool: %s has %d bytes free, %d are needed and %d are kept: %w", s.dir, free, n, s.reserve, queue.ErrNoSpace)
 	}
 	return nil
 }
@@ -212,11 +152,19 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// fault adds queue.ErrNoSpace to the errors that mean it: a full disk, a used
-// up quota, a file over the process's limit.
+// fault says what an error means: queue.ErrNoSpace for a full disk, a used up
+// quota, a file over the process's limit; queue.ErrUnavailable for what the
+// machine lacks at the moment.
 func fault(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
-		return fmt.Errorf("spool: %w: %w", queue.ErrNoSpace, err)
+	for meaning, codes := range map[error][]syscall.Errno{
+		queue.ErrNoSpace:     {syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG},
+		queue.ErrUnavailable: {syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR, syscall.ETIMEDOUT},
+	} {
+		for _, code := range codes {
+			if errors.Is(err, code) {
+				return fmt.Errorf("spool: %w: %w", meaning, err)
+			}
+		}
 	}
 	return fmt.Errorf("spool: %w", err)
 }

@@ -18,9 +18,15 @@ import (
 	"edigw/queue"
 )
 
+// open gives a spool of files alone.
 func open(t *testing.T) *Spool {
 	t.Helper()
-	s, err := Open(filepath.Join(t.TempDir(), "spool"))
+	return with(t, nil)
+}
+
+func with(t *testing.T, small Small) *Spool {
+	t.Helper()
+	s, err := Open(filepath.Join(t.TempDir(), "spool"), small)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +163,7 @@ func TestUnfinishedFilesGoAtStart(t *testing.T) {
 	if _, err := s.Create(Payload, 0); err != nil { // a process that dies now
 		t.Fatal(err)
 	}
-	again, err := Open(s.dir)
+	again, err := Open(s.dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +190,7 @@ func TestNamesThatAreNoDigestsAreNotFound(t *testing.T) {
 		if _, err := s.Size(Payload, name); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("Size(%q): %v", name, err)
 		}
-		if _, err := s.Remove(Payload, name, time.Time{}); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := s.Remove(Payload, time.Time{}, name); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("Remove(%q): %v", name, err)
 		}
 	}
@@ -204,14 +210,14 @@ func TestRemoveKeepsWhatWasCommittedSince(t *testing.T) {
 	}
 	before := time.Now().Add(-time.Hour)
 	write(t, s, Payload, "twice") // an arrival of the same bytes
-	if gone, err := s.Remove(Payload, name, before); gone || err != nil {
+	if gone, err := s.Remove(Payload, before, name); gone || err != nil {
 		t.Fatalf("Remove = %v, %v: the new arrival lost its document", gone, err)
 	}
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time it is gone already
-		if gone, err := s.Remove(Payload, name, before); !gone || err != nil {
+		if gone, err := s.Remove(Payload, before, name); !gone || err != nil {
 			t.Fatalf("Remove = %v, %v", gone, err)
 		}
 	}
@@ -297,6 +303,40 @@ func TestRoomLeavesTheReserve(t *testing.T) {
 	}
 }
 
+// A file that grows stops before Reserve, however much seemed to fit when it
+// began; a receipt may use it.
+func TestGrowingFileLeavesTheReserve(t *testing.T) {
+	t.Parallel()
+	for _, k := range Kinds {
+		s := open(t)
+		w, err := s.Create(k, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Abort()
+		chunk := make([]byte, 64<<10)
+		if _, err := w.Write(chunk); err != nil {
+			t.Fatalf("%s: %v", k, err)
+		}
+		s.reserve = 1 << 62 // as if the disk had been filled meanwhile
+		for n := 0; err == nil && n < 3*lookEvery; n += len(chunk) {
+			_, err = w.Write(chunk)
+		}
+		if k == Receipt {
+			if err != nil {
+				t.Errorf("%s: %v", k, err)
+			}
+			continue
+		}
+		if !errors.Is(err, queue.ErrNoSpace) {
+			t.Errorf("%s grew into the reserve: %v", k, err)
+		}
+		if _, _, err := w.Commit(); !errors.Is(err, queue.ErrNoSpace) {
+			t.Errorf("%s: Commit: %v", k, err)
+		}
+	}
+}
+
 // A write to a full device fails as a write to a full disk does.
 func TestWriteToAFullDevice(t *testing.T) {
 	t.Parallel()
@@ -321,7 +361,7 @@ func TestWriteToAFullDevice(t *testing.T) {
 }
 
 func BenchmarkCommit(b *testing.B) {
-	s, err := Open(b.TempDir())
+	s, err := Open(b.TempDir(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

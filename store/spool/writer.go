@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,30 +10,54 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"edigw/queue"
 )
 
-// Writer makes one file. It is used by one goroutine, and ends with Commit or
+// Writer makes one body. It is used by one goroutine, and ends with Commit or
 // Abort. Its errors are queue.ErrNoSpace and queue.ErrTooLarge by errors.Is,
 // or a fault of the disk.
 type Writer struct {
 	spool *Spool
 	kind  Kind
-	file  *os.File
+	held  []byte   // all of it, as long as it is small
+	file  *os.File // nil until it is too large for that
 	hash  hash.Hash
 	size  int64
 	limit int64
-	err   error // the first failure; the file is lost
+	room  int64 // it was looked whether so much has room
+	ended bool
+	err   error // the first failure; the body is lost
 }
 
-// Create begins a file of at most limit bytes; 0 means no limit.
+// lookEvery is how much is written until it is looked again whether Reserve
+// stays free: many files that fit one by one may not fit together.
+const lookEvery = 256 << 10
+
+// Create begins a body of at most limit bytes; 0 means no limit.
 func (s *Spool) Create(k Kind, limit int64) (*Writer, error) {
-	f, err := os.CreateTemp(filepath.Join(s.dir, string(k)), tempPrefix)
-	if err != nil {
-		return nil, fault(err)
+	w := &Writer{spool: s, kind: k, hash: sha256.New(), limit: limit}
+	if s.small == nil {
+		if err := w.spill(); err != nil {
+			return nil, err
+		}
 	}
-	return &Writer{spool: s, kind: k, file: f, hash: sha256.New(), limit: limit}, nil
+	return w, nil
+}
+
+// spill goes on in a file.
+func (w *Writer) spill() error {
+	f, err := os.CreateTemp(filepath.Join(w.spool.dir, string(w.kind)), tempPrefix)
+	if err != nil {
+		return fault(err)
+	}
+	w.file = f
+	if _, err := f.Write(w.held); err != nil {
+		return fault(err)
+	}
+	w.held = nil
+	return nil
 }
 
 // Write appends p. A writer that failed stays failed.
@@ -44,22 +69,55 @@ func (w *Writer) Write(p []byte) (int, error) {
 		w.err = fmt.Errorf("spool: %s of more than %d bytes: %w", w.kind, w.limit, queue.ErrTooLarge)
 		return 0, w.err
 	}
-	n, err := w.file.Write(p)
+	if err := w.look(int64(len(p))); err != nil {
+		w.err = err
+		return 0, err
+	}
+	n, err := w.append(p)
 	w.hash.Write(p[:n])
 	w.size += int64(n)
-	if err != nil {
-		w.err = fault(err)
-	}
-	return n, w.err
+	w.err = err
+	return n, err
 }
 
-// Commit gives the file its name and returns when it would survive a power
+func (w *Writer) append(p []byte) (int, error) {
+	if w.file == nil && len(w.held)+len(p) <= MaxSmall {
+		w.held = append(w.held, p...)
+		return len(p), nil
+	}
+	if w.file == nil {
+		if err := w.spill(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := w.file.Write(p)
+	if err != nil {
+		err = fault(err)
+	}
+	return n, err
+}
+
+// look fails if the body would grow into Reserve. A receipt may: it is small,
+// and proves what was done already.
+func (w *Writer) look(n int64) error {
+	if w.kind == Receipt || w.size+n <= w.room {
+		return nil
+	}
+	n += lookEvery
+	if err := w.spool.HasRoom(n); err != nil {
+		return err
+	}
+	w.room = w.size + n
+	return nil
+}
+
+// Commit gives the body its name and returns when it would survive a power
 // cut. Bytes that are stored already are renewed under the same name. After an
-// error the name is not given out; a file of these bytes may stand there, from
+// error the name is not given out; a body of these bytes may stand there, from
 // before or because it could not be taken away.
 func (w *Writer) Commit() (name string, size int64, err error) {
-	if w.file == nil {
-		return "", 0, errors.New("spool: file was ended already")
+	if w.ended {
+		return "", 0, errors.New("spool: body was ended already")
 	}
 	defer w.Abort()
 	if w.err != nil {
@@ -70,10 +128,16 @@ func (w *Writer) Commit() (name string, size int64, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	if err := w.place(path); err != nil {
+	if w.file == nil { // its age is told by the same clock as a file's
+		if err = w.spool.small.Put(context.Background(), string(w.kind), name, w.held, time.Now()); err == nil {
+			w.spool.recent.put(key{w.kind, name}, w.held)
+		}
+	} else if err = w.place(path); err == nil {
+		w.file = nil
+	}
+	if err != nil {
 		return "", 0, fault(err)
 	}
-	w.file = nil
 	return name, w.size, nil
 }
 
@@ -143,13 +207,18 @@ func (s *Spool) shard(folder string) error {
 	return syncDir(filepath.Dir(folder))
 }
 
-// Abort throws the file away. It does nothing after Commit.
+// Abort throws the body away. It does nothing after Commit.
 func (w *Writer) Abort() {
-	if w.file == nil {
+	if w.ended {
 		return
 	}
-	w.file.Close()
-	os.Remove(w.file.Name())
-	w.file = nil
-	w.err = fs.ErrClosed
+	w.ended, w.held = true, nil
+	if w.file != nil {
+		w.file.Close()
+		os.Remove(w.file.Name())
+		w.file = nil
+	}
+	if w.err == nil {
+		w.err = fs.ErrClosed
+	}
 }

@@ -78,16 +78,23 @@ func gone(n int64, err error, what, name string) error {
 
 const userColumns = "name, role, payloads, password, created, changed"
 
+func userFields(u *access.User) []any {
+	return []any{&u.Name, &u.Role, &u.Payloads, &u.Password, moment{&u.Created}, moment{&u.Changed}}
+}
+
+func userValues(u access.User) []any {
+	return []any{u.Name, string(u.Role), u.Payloads, u.Password, micros(u.Created), micros(u.Changed)}
+}
+
 func scanUser(r scanner) (u access.User, err error) {
-	err = r.Scan(&u.Name, &u.Role, &u.Payloads, &u.Password, moment{&u.Created}, moment{&u.Changed})
+	err = r.Scan(userFields(&u)...)
 	return u, err
 }
 
 // AddUser stores a new user.
 func (s *Store) AddUser(ctx context.Context, u access.User, events ...queue.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		_, err := t.exec("INSERT INTO users ("+userColumns+") VALUES (?, ?, ?, ?, ?, ?)",
-			u.Name, string(u.Role), u.Payloads, u.Password, micros(u.Created), micros(u.Changed))
+		_, err := t.exec("INSERT INTO users ("+userColumns+") VALUES (?, ?, ?, ?, ?, ?)", userValues(u)...)
 		if err != nil {
 			return fmt.Errorf("user %q: %w", u.Name, err)
 		}

@@ -81,30 +81,47 @@ func (t *tx) putIncident(in alerts.Incident) error {
 	return err
 }
 
+// forgotten are the rows that ForgetAlerts drops, in turn. ?1 is the time
+// before which they ended, ?2 the limit.
+var forgotten = []string{
+	`DELETE FROM notifications WHERE n IN (SELECT x.n FROM incidents AS i INDEXED BY incidents_closed CROSS JOIN notifications AS x ON x.incident = i.id
+		WHERE i.closed > 0 AND i.closed < ?1 AND NOT EXISTS (SELECT 1 FROM notifications WHERE incident = i.id AND sent = 0) LIMIT ?2)`,
+	`DELETE FROM notifications WHERE n IN (SELECT n FROM notifications INDEXED BY notifications_alone WHERE incident = '' AND sent > 0 AND sent < ?1 LIMIT ?2)`,
+	`DELETE FROM incidents WHERE n IN (SELECT i.n FROM incidents AS i INDEXED BY incidents_closed
+		WHERE i.closed > 0 AND i.closed < ?1 AND NOT EXISTS (SELECT 1 FROM notifications WHERE incident = i.id) LIMIT ?2)`,
+}
+
 // ForgetAlerts drops closed incidents and sent notifications of old.
-func (s *Store) ForgetAlerts(ctx context.Context, before time.Time) error {
-	return s.write(ctx, func(t *tx) error {
-		const gone = "SELECT id FROM incidents AS i WHERE closed > 0 AND closed < ? AND NOT EXISTS (SELECT 1 FROM notifications WHERE incident = i.id AND sent = 0)"
-		for _, q := range []string{
-			"DELETE FROM notifications WHERE incident IN (" + gone + ")",
-			"DELETE FROM notifications WHERE incident = '' AND sent > 0 AND sent < ?",
-			"DELETE FROM incidents WHERE id IN (" + gone + ")",
-		} {
-			if _, err := t.exec(q, micros(before)); err != nil {
+func (s *Store) ForgetAlerts(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		n = 0
+		for _, query := range forgotten {
+			if n >= limit {
+				break
+			}
+			gone, err := t.exec(query, micros(before), limit-n)
+			if err != nil {
 				return err
 			}
+			n += int(gone)
 		}
 		return nil
 	})
+	return n, err
 }
 
-// incidentColumns are read with the version last: that in the object is older.
-const incidentColumns = "i.value, i.version"
+// incidentColumns are read with the version: that in the object is older.
+const incidentColumns = "i.id, i.value, i.version, i.closed"
 
 func scanIncident(r scanner) (in alerts.Incident, err error) {
+	var id string
 	var version int64
-	err = r.Scan(object{&in}, &version)
-	in.Version = version
+	var closed time.Time
+	var d damage
+	err = r.Scan(&id, d.object("value", &in), &version, moment{&closed})
+	if in.Version = version; d.text != "" {
+		in = alerts.Unreadable(id, version, closed, d.text)
+	}
 	return in, err
 }
 
@@ -137,8 +154,20 @@ func (s *Store) Incidents(ctx context.Context, active bool, p queue.Page) ([]ale
 	return page(ctx, s, incidentTable, w, p, scanIncident)
 }
 
+const notificationColumns = "id, incident, channel, page, next_at, sent, value"
+
 func scanNotification(r scanner) (n alerts.Notification, err error) {
-	err = r.Scan(object{&n})
+	var stored alerts.Notification // what columns say of it
+	var d damage
+	var page bool
+	err = r.Scan(&stored.ID, &stored.Incident, &stored.Channel, &page, moment{&stored.NextAt}, moment{&stored.Sent}, d.object("value", &n))
+	if d.text != "" {
+		stored.Severity = alerts.Ticket
+		if page {
+			stored.Severity = alerts.Page
+		}
+		n = stored.Unreadable(d.text)
+	}
 	return n, err
 }
 
@@ -146,7 +175,7 @@ func scanNotification(r scanner) (n alerts.Notification, err error) {
 // pages first, then by age.
 func (s *Store) DueNotifications(ctx context.Context, channel string, now time.Time, limit int) (due []alerts.Notification, next time.Time, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		due, err = collect(t, scanNotification, `SELECT value FROM notifications INDEXED BY notifications_due
+		due, err = collect(t, scanNotification, "SELECT "+notificationColumns+` FROM notifications INDEXED BY notifications_due
 			WHERE sent = 0 AND channel = ? AND next_at <= ? ORDER BY page DESC, n LIMIT ?+0`, channel, micros(now), max(limit, 0))
 		if err != nil {
 			return err
@@ -178,7 +207,7 @@ func (s *Store) SaveNotification(ctx context.Context, n alerts.Notification, eve
 // Notifications gives those of an incident, oldest first, at most 1,000.
 func (s *Store) Notifications(ctx context.Context, incident string) (all []alerts.Notification, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		all, err = collect(t, scanNotification, "SELECT value FROM notifications WHERE incident = ? ORDER BY n LIMIT 1000", incident)
+		all, err = collect(t, scanNotification, "SELECT "+notificationColumns+" FROM notifications WHERE incident = ? ORDER BY n LIMIT 1000", incident)
 		return err
 	})
 	return all, err

@@ -13,3 +13,8 @@ func TestStoreKeepsTheContractOfAlerts(t *testing.T) {
 	t.Parallel()
 	storetest.RunAlerts(t, func(t *testing.T) storetest.AlertStore { return openTest(t) })
 }
+
+func TestStoreAlertsReachPeople(t *testing.T) {
+	t.Parallel()
+	storetest.RunPipeline(t, func(t *testing.T) storetest.AlertStore { return openTest(t) })
+}

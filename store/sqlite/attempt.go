@@ -22,7 +22,7 @@ func (t *tx) addAttempt(a *queue.Attempt) error {
 // Attempts gives the attempts of a message, oldest first.
 func (s *Store) Attempts(ctx context.Context, message string) (all []queue.Attempt, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		all, err = collect(t, scanAttempt, "SELECT started, raw, facts FROM attempts WHERE message = ? ORDER BY n", message)
+		all, err = collect(t, scanAttempt, "SELECT message, n, started, raw, facts FROM attempts WHERE message = ? ORDER BY n", message)
 		return err
 	})
 	return all, err
@@ -30,9 +30,14 @@ func (s *Store) Attempts(ctx context.Context, message string) (all []queue.Attem
 
 func scanAttempt(r scanner) (queue.Attempt, error) {
 	var a queue.Attempt
-	var raw string
+	var d damage
+	var message, raw string
+	var n int
 	var started int64
-	err := r.Scan(&started, &raw, object{&a})
-	a.Raw, a.Started = raw, instant(started)
+	err := r.Scan(&message, &n, &started, &raw, d.object("facts", &a))
+	a.Message, a.N, a.Raw, a.Started = message, n, raw, instant(started)
+	if d.text != "" {
+		a.Detail = "what is stored of this attempt is damaged: " + d.text
+	}
 	return a, err
 }

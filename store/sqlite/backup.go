@@ -49,7 +49,7 @@ func (s *Store) copyTo(ctx context.Context, file string) error {
 	if s.closed {
 		return queue.ErrUnavailable
 	}
-	db, err := sql.Open("sqlite3", dsn(filepath.Join(s.dir, FileName), "ro", "deferred"))
+	db, err := sql.Open("sqlite3", dsn(s.file, "ro", "deferred"))
 	if err != nil {
 		return err
 	}
@@ -59,8 +59,9 @@ func (s *Store) copyTo(ctx context.Context, file string) error {
 }
 
 // MarkRestored makes every unfinished outbound message and its letter
-// uncertain and stops every lane of documents without end: since the backup
-// was made anything may have gone out (delivery.md §11).
+// uncertain and stops every lane of every kind without end: since the backup
+// was made anything may have gone out (delivery.md §11). Nobody stays signed
+// in: a session that was ended since must not come back.
 func (s *Store) MarkRestored(ctx context.Context, at time.Time, partners []string) (messages, lanes int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n, err := t.exec(`UPDATE messages SET uncertain = 1, version = version + 1
@@ -70,6 +71,9 @@ func (s *Store) MarkRestored(ctx context.Context, at time.Time, partners []strin
 		}
 		messages = int(n)
 		if _, err := t.exec("UPDATE letters SET uncertain = 1, version = version + 1 WHERE status <> 'closed'"); err != nil {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM sessions"); err != nil {
 			return err
 		}
 		stopped, err := t.stopAll(at, partners)
@@ -87,22 +91,24 @@ func (s *Store) MarkRestored(ctx context.Context, at time.Time, partners []strin
 	return messages, lanes, err
 }
 
-// stopAll stops every lane of documents that has a row or an outbound message,
-// and those of the partners; it gives them by key.
+// stopAll stops every lane that has a row or an outbound message, and all lanes
+// of the partners; it gives them by key.
 func (t *tx) stopAll(at time.Time, partners []string) ([]queue.Lane, error) {
-	all, err := collect(t, scanLane, "SELECT "+laneColumns+" FROM lanes WHERE kind = 'document'")
+	all, err := collect(t, scanLane, "SELECT "+laneColumns+" FROM lanes")
 	if err != nil {
 		return nil, err
 	}
 	idle, err := collect(t, func(r scanner) (l queue.Lane, err error) {
 		err = r.Scan(&l.Key, &l.Partner, &l.Kind)
 		return l, err
-	}, `SELECT lane, partner, kind FROM lane_counts AS c WHERE kind = 'document' AND EXISTS (SELECT 1 FROM messages WHERE partner = c.partner AND lane = c.lane AND direction = 'out')`)
+	}, `SELECT lane, partner, kind FROM lane_counts AS c WHERE EXISTS (SELECT 1 FROM messages WHERE partner = c.partner AND lane = c.lane AND direction = 'out')`)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range partners {
-		idle = append(idle, queue.Lane{Key: queue.LaneKey(id, queue.KindDocument), Partner: id, Kind: queue.KindDocument})
+		for _, k := range queue.Kinds {
+			idle = append(idle, queue.Lane{Key: queue.LaneKey(id, k), Partner: id, Kind: k})
+		}
 	}
 	known := map[string]bool{}
 	for _, l := range all {

@@ -64,6 +64,30 @@ func (o object) Scan(src any) error {
 	return fmt.Errorf("an object is stored as %T", src)
 }
 
+// damage gathers what of a row cannot be read. Such a value stays zero and the
+// rest of the row is good: one bad row must not hide all others of a list.
+type damage struct{ text string }
+
+// object reads a named column like the type object, but for its error.
+func (d *damage) object(name string, v any) doubtful { return doubtful{object{v}, name, d} }
+
+type doubtful struct {
+	object
+	name string
+	d    *damage
+}
+
+// Scan is sql.Scanner.
+func (x doubtful) Scan(src any) error {
+	if err := x.object.Scan(src); err != nil {
+		if x.d.text != "" {
+			x.d.text += "; "
+		}
+		x.d.text += fmt.Sprintf("%s: %.100s", x.name, err)
+	}
+	return nil
+}
+
 // list stores a slice as JSON; an empty one is "[]", never NULL.
 type list[T any] []T
 

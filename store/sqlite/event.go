@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"edigw/queue"
 )
@@ -29,7 +30,11 @@ const eventColumns = "id, at, type, partner, lane, message, letter, outage, acto
 
 func scanEvent(r scanner) (queue.Event, error) {
 	var e queue.Event
-	err := r.Scan(&e.ID, moment{&e.At}, &e.Type, &e.Partner, &e.Lane, &e.Message, &e.Letter, &e.Outage, &e.Actor.Name, &e.Actor.Role, &e.Actor.From, &e.Text, object{&e.Facts})
+	var d damage
+	err := r.Scan(&e.ID, moment{&e.At}, &e.Type, &e.Partner, &e.Lane, &e.Message, &e.Letter, &e.Outage, &e.Actor.Name, &e.Actor.Role, &e.Actor.From, &e.Text, d.object("facts", &e.Facts))
+	if d.text != "" {
+		e.Facts = map[string]string{"damaged": d.text}
+	}
 	return e, err
 }
 
@@ -58,10 +63,11 @@ func (s *Store) LastEvent(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Timeline gives the events of a message, oldest first, at most 1,000.
+// Timeline gives the newest 1,000 events of a message, oldest first.
 func (s *Store) Timeline(ctx context.Context, message string) (all []queue.Event, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		all, err = collect(t, scanEvent, "SELECT "+eventColumns+" FROM events WHERE message = ?||'' AND message <> '' ORDER BY id LIMIT 1000", message)
+		all, err = collect(t, scanEvent, "SELECT "+eventColumns+" FROM events WHERE message = ?||'' AND message <> '' ORDER BY id DESC LIMIT 1000", message)
+		slices.Reverse(all)
 		return err
 	})
 	return all, err

@@ -35,7 +35,10 @@ const laneColumns = "key, version, partner, kind, breaker, outage, not_before, r
 
 func scanLane(r scanner) (queue.Lane, error) {
 	var l queue.Lane
-	err := r.Scan(&l.Key, &l.Version, &l.Partner, &l.Kind, object{&l.Breaker}, &l.Outage, moment{&l.NotBefore}, &l.Ramp, object{&l.Stop}, object{&l.Fix}, object{&l.Streak}, &l.Blocked, &l.Orphaned, object{&l.Charged})
+	var d damage
+	err := r.Scan(&l.Key, &l.Version, &l.Partner, &l.Kind, d.object("breaker", &l.Breaker), &l.Outage, moment{&l.NotBefore}, &l.Ramp,
+		d.object("stop", &l.Stop), d.object("fix", &l.Fix), d.object("streak", &l.Streak), &l.Blocked, &l.Orphaned, d.object("charged", &l.Charged))
+	l.Damaged = d.text
 	if len(l.Charged) == 0 {
 		l.Charged = nil
 	}
@@ -108,6 +111,18 @@ func (t *tx) due(lane string, now time.Time, limit int) (ready []queue.Message, 
 		next = ready[n].NextAt
 	}
 	return ready[:n:n], next, nil
+}
+
+const buriable = "SELECT " + messageColumns + ` FROM messages AS m INDEXED BY messages_buriable
+	WHERE m.lane = ?1||'' AND m.state IN ('queued', 'waiting') AND m.asked = 0 AND m.id NOT IN (SELECT value FROM json_each(?2)) ORDER BY m.seq LIMIT ?3+0`
+
+// Buriable gives the oldest messages of a lane that an open breaker may bury.
+func (s *Store) Buriable(ctx context.Context, lane string, except []string, limit int) (all []queue.Message, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		all, err = collect(t, scanMessage, buriable, lane, list[string](except), max(limit, 0))
+		return err
+	})
+	return all, err
 }
 
 // workColumns ask for what a lane has to do, of lane_counts AS c. Each

@@ -22,11 +22,13 @@ const messageColumns = `m.seq, m.id, m.version, m.partner, m.lane, m.kind, m.dir
 
 func scanMessage(r scanner) (queue.Message, error) {
 	var m queue.Message
+	var d damage
 	err := r.Scan(&m.Seq, &m.ID, &m.Version, &m.Partner, &m.Lane, &m.Kind, &m.Direction, &m.Protocol, &m.Key, &m.KeyGiven, &m.Edition, &m.Previous, &m.MessageID,
-		&m.CorrelationID, object{&m.Actor}, &m.Source, &m.Payload.SHA256, &m.Payload.Size, &m.Payload.FileName, &m.Payload.ContentType, object{&m.Business}, moment{&m.Accepted},
+		&m.CorrelationID, d.object("actor", &m.Actor), &m.Source, &m.Payload.SHA256, &m.Payload.Size, &m.Payload.FileName, &m.Payload.ContentType, d.object("business", &m.Business), moment{&m.Accepted},
 		&m.State, &m.Why, &m.Detail, moment{&m.NextAt}, &m.Round, &m.Attempts, &m.Limited, &m.Credential, &m.Total, &m.Crashes, &m.Resent, &m.Asked, &m.Uncertain, &m.Parked, &m.Refusal,
 		&m.Overtaken,
 		&m.Overdue, &m.Warned, &m.Proof, &m.Incarnation, &m.Build, &m.Letter, &m.AckAsked, moment{&m.FirstFailure}, moment{&m.Finished}, moment{&m.WarnBy}, moment{&m.DeliverBy}, &m.DeadlineGiven)
+	m.Damaged = d.text
 	return m, err
 }
 
@@ -60,6 +62,9 @@ func (t *tx) putMessage(m *queue.Message) (seq int64, err error) {
 	}
 	if n == 0 {
 		return 0, fmt.Errorf("message %s, version %d: %w", m.ID, m.Version, queue.ErrConflict)
+	}
+	if m.Seq > 0 { // it was read from here
+		return m.Seq, nil
 	}
 	err = t.row("SELECT seq FROM messages WHERE id = ?", m.ID).Scan(&seq)
 	return seq, err

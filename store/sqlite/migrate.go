@@ -61,22 +61,14 @@ func readMigrations(folder fs.FS) ([]migration, error) {
 	return all, nil
 }
 
-// migrate applies what is missing.
-func (t *tx) migrate() error {
-	all, err := readMigrations(migrations)
-	if err != nil {
-		return err
-	}
-	return t.apply(all)
-}
-
+// apply applies what is missing.
 func (t *tx) apply(all []migration) error {
 	if _, err := t.exec("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"); err != nil {
-		return fmt.Errorf("sqlite: %w", err)
+		return err
 	}
 	applied, err := collect(t, scanValue[int], "SELECT number FROM migrations ORDER BY number")
 	if err != nil {
-		return fmt.Errorf("sqlite: %w", err)
+		return err
 	}
 	for _, n := range applied {
 		if !slices.ContainsFunc(all, func(m migration) bool { return m.number == n }) {
@@ -88,7 +80,7 @@ func (t *tx) apply(all []migration) error {
 			continue
 		}
 		if err := t.applyOne(m); err != nil {
-			return fmt.Errorf("sqlite: migration %s: %w", m.name, err)
+			return fmt.Errorf("migration %s: %w", m.name, err)
 		}
 	}
 	return nil

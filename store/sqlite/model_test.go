@@ -246,9 +246,9 @@ func (p *pair) freeze() {
 			ids = append(ids, p.letters[p.pick(len(p.letters))])
 		}
 	}
-	both(p, "freeze", func(s storetest.Store) (int, error) {
+	both(p, "freeze", func(s storetest.Store) (queue.ReplayCounts, error) {
 		got, err := s.FreezeReplay(p.ctx, j, ids)
-		return got.Counts.Total*1000 + got.Counts.NeverTried*100 + got.Counts.Overtaken*10 + got.Counts.Uncertain, err
+		return got.Counts, err
 	})
 	p.jobs = append(p.jobs, j.ID)
 }
@@ -260,10 +260,16 @@ func (p *pair) progress() {
 	id, n := p.jobs[p.pick(len(p.jobs))], 1+p.pick(3)
 	both(p, "progress", func(s storetest.Store) ([]queue.ReplayItem, error) {
 		j := queue.ReplayJob{ID: id, Status: queue.ReplayPaused, Finished: p.now}
-		if err := s.SaveReplay(p.ctx, j, queue.ReplayItem{Job: id, N: n, Status: "skipped", Detail: "x"}); err != nil {
+		if err := s.SaveReplay(p.ctx, j, nil, queue.ReplayItem{Job: id, N: n, Status: "skipped", Detail: "x"}); err != nil {
 			return nil, err
 		}
-		return s.ReplayItems(p.ctx, id, "", 0, 100)
+		items, err := s.ReplayItems(p.ctx, id, "", 0, 100)
+		partners, err2 := s.ReplayPartners(p.ctx, id, "p0", 5)
+		line, err3 := s.ReplayLine(p.ctx, id, "p1", 1, 5)
+		for _, partner := range partners {
+			line = append(line, queue.ReplayItem{Partner: partner})
+		}
+		return append(items, line...), errors.Join(err, err2, err3)
 	})
 }
 
@@ -303,6 +309,7 @@ type view struct {
 	Next         map[string]time.Time
 	Timers       []queue.Message
 	Unfinished   []queue.Message
+	Buriable     []queue.Message
 	Found        []queue.Message
 	Attempts     [][]queue.Attempt
 	Builds       [][]queue.Build
@@ -326,6 +333,7 @@ func (p *pair) compare() {
 		v.Outages, _, errs[7] = s.Outages(p.ctx, "", false, queue.Page{Limit: 500})
 		for _, lane := range []string{"p0", "p1"} {
 			v.Ready[lane], v.Next[lane], errs[8] = s.Ready(p.ctx, lane, true, p.now, 2)
+			v.Buriable, errs[18] = s.Buriable(p.ctx, lane, p.ids[:min(2, len(p.ids))], 3)
 			v.Due[lane], v.Next[lane+" due"], errs[9] = s.Ready(p.ctx, lane, false, p.now, 2)
 		}
 		v.Timers, v.Next["timers"], errs[10] = s.Timers(p.ctx, p.now, 3)

@@ -1,6 +1,7 @@
 // Package sqlite keeps messages, letters, lanes and the event ledger in one
-// SQLite database. It owns all SQL: one writer that commits what many callers
-// ask for together, and readers that never wait for it.
+// SQLite database, and the small bodies of the spool in another. It owns all
+// SQL: for each file one writer that commits what many callers ask for
+// together, and readers that never wait for it.
 //
 // It decides nothing. What a step changes comes as a queue.Result, what an
 // arrival becomes is queue.Admit's; the files that rows name lie in the spool.
@@ -8,14 +9,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -29,17 +26,24 @@ const FileName = "edigw.db"
 const oldest = 3051003
 
 const (
-	readers     = 8                // connections that read
-	busyTimeout = 5 * time.Second  // for a lock that another connection of ours holds
-	readTimeout = 30 * time.Second // for one call that reads
+	readers      = 8       // connections that read
+	checkedStart = 1 << 30 // bytes up to which a start after an unclean stop reads the ledger for damage: seconds, not minutes
 )
 
 // Options are what Open can do without.
 type Options struct {
 	// Observe is told of each commit: how long it took with its fsync, and
-	// how many requests it made durable. It is called by the writer and must
+	// how many requests it made durable. It is called by a writer and must
 	// not block. Nil: nobody is told.
 	Observe func(commit time.Duration, requests int)
+
+	// Check has both databases read for damage from beginning to end, however
+	// large they are and however they were closed.
+	Check bool
+
+	// Salvage opens a database that lacks what was committed last, so that the
+	// rest can be saved.
+	Salvage bool
 }
 
 // Stats are figures since Open.
@@ -50,27 +54,19 @@ type Stats struct {
 
 // Store is an open database. All methods may be called concurrently.
 type Store struct {
-	dir     string
-	lock    *os.File
-	observe func(time.Duration, int)
-
-	writeDB, readDB *sql.DB
-	writer          *tx      // used by the writer goroutine only
-	pool            chan *tx // readers that are free
-
-	mu       sync.RWMutex // held for reading while a request is handed over
-	closed   bool
-	requests chan *request
-	stop     chan struct{}
-	stopped  chan struct{}
-
-	commits, committed atomic.Int64
+	*database // the ledger
+	bodies    *Bodies
+	dir       string
+	lock      *folderLock
+	mark      *mark // nil: nothing is remembered
 }
 
-// Open opens the database in a data folder, making both if they are missing,
-// locks the folder for this process, brings the schema up to date and checks
-// the file. It fails with a *LockedError if another process has the folder,
-// and with a *SchemaError if a newer edigw wrote the database.
+// Open opens the databases in a data folder, making what is missing, locks the
+// folder for this process and brings the schemas up to date. A ledger that was
+// not closed well is read for damage, unless it is large. It fails with a
+// *LockedError if another process has the folder, with a *SchemaError if a
+// newer edigw wrote a database, with an *UnknownError if the ledger is gone,
+// and with a *LostError if its end is.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	version, number, _ := sqlite3.Version()
 	if number < oldest {
@@ -83,20 +79,44 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
-		dir: dir, lock: lock, observe: o.Observe,
-		requests: make(chan *request, maxBatch), stop: make(chan struct{}), stopped: make(chan struct{}),
-	}
-	if err := s.connect(ctx); err != nil {
+	s := &Store{dir: dir, lock: lock}
+	if err := s.open(ctx, o); err != nil {
 		_ = s.release()
-		return nil, err
-	}
-	if err := syncFolders(dir, filepath.Dir(dir)); err != nil {
-		_ = s.release()
-		return nil, fmt.Errorf("sqlite: data folder: %w", err)
+		return nil, meaning(err)
 	}
 	go s.run()
+	go s.bodies.run()
 	return s, nil
+}
+
+// open looks before it touches, and remembers from then on.
+func (s *Store) open(ctx context.Context, o Options) (err error) {
+	if err := s.inspect(ctx, o); err != nil {
+		return err
+	}
+	s.database, err = openDatabase(ctx, filepath.Join(s.dir, FileName), traits{
+		schema: func() ([]migration, error) { return readMigrations(migrations) }, readers: readers, observe: o.Observe, ended: s.remember,
+		probe: probe{
+			put:  "INSERT OR REPLACE INTO settings (name, value) VALUES ('probe', hex(zeroblob(? / 2)))",
+			drop: "DELETE FROM settings WHERE name = 'probe'",
+		},
+		pragmas: []string{moveLog, "PRAGMA journal_size_limit = 67108864", "PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -65536"},
+	})
+	if err != nil {
+		return err
+	}
+	if s.bodies, err = openBodies(ctx, s.dir, o); err != nil {
+		return err
+	}
+	if !o.Salvage {
+		if err := s.openMark(); err != nil {
+			return err
+		}
+	}
+	if err := syncFolders(s.dir, filepath.Dir(s.dir)); err != nil {
+		return fmt.Errorf("sqlite: data folder: %w", err)
+	}
+	return nil
 }
 
 // syncFolders makes the names in folders durable.
@@ -113,103 +133,36 @@ func syncFolders(dirs ...string) error {
 	return nil
 }
 
-// connect opens the connections. The writer's comes first: it makes the file,
-// and readers find the schema in place.
-func (s *Store) connect(ctx context.Context) error {
-	file := filepath.Join(s.dir, FileName)
-	if f, err := os.OpenFile(file, os.O_CREATE, 0o600); err != nil { // before SQLite makes it readable for others
-		return fmt.Errorf("sqlite: %w", err)
-	} else if err := f.Close(); err != nil {
-		return fmt.Errorf("sqlite: %w", err)
-	}
-	var err error
-	if s.writeDB, err = sql.Open("sqlite3", dsn(file, "rw", "immediate")); err != nil {
-		return fmt.Errorf("sqlite: open %s: %w", file, err)
-	}
-	if s.writer, err = connection(ctx, s.writeDB); err != nil {
-		return fmt.Errorf("sqlite: open %s: %w", file, err)
-	}
-	if err := s.writer.check(); err != nil {
-		return fmt.Errorf("sqlite: %s: %w", file, err)
-	}
-	for _, q := range []string{"PRAGMA journal_size_limit = 67108864", "PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -65536"} {
-		if _, err := s.writer.conn.ExecContext(ctx, q); err != nil {
-			return fmt.Errorf("sqlite: %w", err)
-		}
-	}
-	if err := s.writer.migrate(); err != nil {
-		return err
-	}
-	if s.readDB, err = sql.Open("sqlite3", dsn(file, "ro", "deferred")+"&_query_only=1"); err != nil {
-		return fmt.Errorf("sqlite: open %s: %w", file, err)
-	}
-	s.pool = make(chan *tx, readers)
-	for range readers {
-		t, err := connection(ctx, s.readDB)
-		if err != nil {
-			return fmt.Errorf("sqlite: open %s for reading: %w", file, err)
-		}
-		s.pool <- t
-	}
-	return nil
+// Bodies is where the small bodies are kept. It is closed with the store.
+func (s *Store) Bodies() *Bodies { return s.bodies }
+
+// Stats gives figures of the ledger since Open.
+func (d *database) Stats() Stats {
+	return Stats{Commits: d.commits.Load(), Requests: d.committed.Load()}
 }
 
-// dsn names the database with the settings that every connection must have.
-// FULL syncs the log with each commit: an acknowledged document survives a
-// power cut.
-func dsn(file, mode, lock string) string {
-	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath()}
-	return fmt.Sprintf("%s?mode=%s&_txlock=%s&_synchronous=FULL&_journal_mode=WAL&_foreign_keys=on&_busy_timeout=%d",
-		u.String(), mode, lock, busyTimeout.Milliseconds())
-}
-
-// check reads the whole file for damage.
-func (t *tx) check() error {
-	var verdict string
-	if err := t.row("PRAGMA quick_check(1)").Scan(&verdict); err != nil {
-		return fmt.Errorf("database cannot be read: %w", err)
-	}
-	if verdict != "ok" {
-		return fmt.Errorf("database is damaged (%s): restore the last backup", verdict)
-	}
-	return nil
-}
-
-// Stats gives figures since Open.
-func (s *Store) Stats() Stats {
-	return Stats{Commits: s.commits.Load(), Requests: s.committed.Load()}
-}
-
-// Close finishes the writes that were handed over and closes the database.
+// Close finishes the writes that were handed over and closes the databases.
 // Later calls fail with queue.ErrUnavailable. A second Close does nothing.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	again := s.closed
-	s.closed = true
-	s.mu.Unlock()
-	if again {
-		<-s.stopped
+	first := s.bodies.finish() // of two that close at once it is one that releases
+	s.finish()
+	if !first {
 		return nil
 	}
-	close(s.stop)
-	<-s.stopped
 	return s.release()
 }
 
 // release closes what Open opened.
 func (s *Store) release() error {
 	var errs []error
-	for len(s.pool) > 0 {
-		errs = append(errs, (<-s.pool).close())
+	if s.bodies != nil {
+		errs = append(errs, s.bodies.release())
 	}
-	if s.readDB != nil {
-		errs = append(errs, s.readDB.Close())
+	if s.database != nil {
+		errs = append(errs, s.database.release())
 	}
-	if s.writer != nil {
-		errs = append(errs, s.writer.close())
-	}
-	if s.writeDB != nil {
-		errs = append(errs, s.writeDB.Close())
+	if s.mark != nil {
+		errs = append(errs, s.mark.file.Close())
 	}
 	errs = append(errs, s.lock.Close())
 	return errors.Join(errs...)

@@ -28,8 +28,8 @@ func TestFolderBelongsToOneProcess(t *testing.T) {
 	if !errors.As(err, &locked) || locked.PID != os.Getpid() {
 		t.Fatalf("second Open: %v", err)
 	}
-	if want := fmt.Sprintf("store locked by process %d", os.Getpid()); !strings.Contains(err.Error(), want) {
-		t.Errorf("%q does not say %q", err, want)
+	if want := fmt.Sprintf("edigw already runs here: process %d has %s", os.Getpid(), dir); !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%q does not begin %q", err, want)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -39,6 +39,56 @@ func TestFolderBelongsToOneProcess(t *testing.T) {
 		t.Fatalf("after Close: %v", err)
 	}
 	again.Close()
+}
+
+// TestRemovedLockFileLetsNobodyIn: the folder is locked, not a file that can be
+// removed; and the error still names the process.
+func TestRemovedLockFileLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	s, err := Open(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, text := range []string{"", "no number\n"} {
+		if err := os.Remove(filepath.Join(dir, LockName)); err != nil {
+			t.Fatal(err)
+		}
+		if text != "" {
+			write(t, filepath.Join(dir, LockName), text)
+		}
+		second, err := Open(t.Context(), dir, Options{})
+		if err == nil {
+			second.Close()
+			t.Fatal("a second process has the folder")
+		}
+		var locked *LockedError
+		if !errors.As(err, &locked) || locked.PID != os.Getpid() {
+			t.Errorf("second Open: %v", err)
+		}
+		write(t, filepath.Join(dir, LockName), "1\n")
+	}
+}
+
+// TestOlderLockIsRespected: an earlier version locks the file alone.
+func TestOlderLockIsRespected(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, LockName), "4711\n")
+	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := flock(f); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), dir, Options{})
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.PID != 4711 {
+		t.Errorf("Open: %v", err)
+	}
 }
 
 func TestFilesAreOurs(t *testing.T) {
@@ -73,6 +123,13 @@ func TestFilesAreOurs(t *testing.T) {
 func TestEveryConnectionHasItsSettings(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
+	for _, d := range []*database{s.database, s.bodies.database} {
+		connectionsHaveTheirSettings(t, d)
+	}
+}
+
+func connectionsHaveTheirSettings(t *testing.T, d *database) {
+	t.Helper()
 	check := func(who string, tr *tx, settings map[string]string) {
 		for name, want := range settings {
 			var got string
@@ -82,14 +139,14 @@ func TestEveryConnectionHasItsSettings(t *testing.T) {
 		}
 	}
 	common := map[string]string{"synchronous": "2", "foreign_keys": "1", "journal_mode": "wal", "busy_timeout": "5000"}
-	if err := s.write(t.Context(), func(tr *tx) error { check("writer", tr, common); return nil }); err != nil {
+	if err := d.write(t.Context(), func(tr *tx) error { check("writer", tr, common); return nil }); err != nil {
 		t.Error(err)
 	}
-	for range readers {
-		r := <-s.pool
+	for range cap(d.pool) {
+		r := <-d.pool
 		check("reader", r, common)
 		check("reader", r, map[string]string{"query_only": "1"})
-		defer func() { s.pool <- r }()
+		defer func() { d.pool <- r }()
 	}
 }
 
@@ -117,21 +174,22 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, FileName), os.O_RDWR, 0)
+	file := filepath.Join(dir, FileName)
+	info, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := f.Stat()
-	if err != nil {
+	spoil(t, file, info.Size()/2, info.Size()/2+(64<<10))
+	if s, err := Open(t.Context(), dir, Options{Check: true}); err == nil {
+		s.Close()
+		t.Fatal("a damaged database was found sound")
+	}
+	if err := os.WriteFile(file+"-wal", make([]byte, 32), 0o600); err != nil { // it was not closed well
 		t.Fatal(err)
 	}
-	if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", 64<<10)), info.Size()/2); err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
 	if s, err := Open(t.Context(), dir, Options{}); err == nil {
 		s.Close()
-		t.Fatal("a damaged database was opened")
+		t.Fatal("a damaged database was opened after an unclean stop")
 	}
 	if s, err := Open(t.Context(), dir, Options{}); err == nil || errors.As(err, new(*LockedError)) {
 		t.Errorf("the failed Open kept the lock: %v, %v", s, err)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"edigw/fault"
 	"edigw/queue"
 )
 
@@ -51,6 +51,15 @@ func (w *where) String() string {
 // table is what a paged list reads: it is sorted by number, newest first, and
 // the cursor is the number of the last row that was given.
 type table struct{ list, columns, from, number string }
+
+// by is the table read by one of its indices; an empty name leaves the choice to
+// SQLite.
+func (in table) by(index string) table {
+	if index != "" {
+		in.from += " INDEXED BY " + index
+	}
+	return in
+}
 
 func (in table) query(w where) string {
 	return "SELECT " + in.number + ", " + in.columns + " FROM " + in.from + w.String() + " ORDER BY " + in.number + " DESC LIMIT ?"
@@ -134,34 +143,131 @@ var (
 
 // Messages lists messages, newest first.
 func (s *Store) Messages(ctx context.Context, f queue.MessageFilter, p queue.Page) ([]queue.Message, string, error) {
+	common, err := s.common(ctx, f.Reference)
+	if err != nil {
+		return nil, "", err
+	}
 	var w where
-	w.messages(f)
-	return page(ctx, s, messageTable, w, p, scanMessage)
+	w.messages(f, common)
+	if !common {
+		return page(ctx, s, messageTable.by(messageIndex(f)), w, p, scanMessage)
+	}
+	return s.stretch(ctx, w, p)
 }
 
-// messages adds the conditions of a filter. One leads: the reference, else the
-// partner, else a single state; the others only filter (the + keeps their
-// indices out of it), so that rows come in order and reading stops with the
-// page.
-func (w *where) messages(f queue.MessageFilter) {
-	byReference := w.reference(f.Reference)
-	w.equal(unless(byReference, "m.partner"), f.Partner)
-	if n := len(f.States); n > 0 {
+// lookedAt is how many messages a page of a common beginning looks at.
+const lookedAt = 5000
+
+// stretch is a page of what is found among the next lookedAt messages: it may
+// be short though more follow.
+func (s *Store) stretch(ctx context.Context, w where, p queue.Page) ([]queue.Message, string, error) {
+	before, err := readCursor(messageTable.list, p.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	var end []int64
+	if err := s.borrow(ctx, func(t *tx) error {
+		end, err = collect(t, scanValue[int64], "SELECT seq FROM messages WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?+0", before, lookedAt-1)
+		return err
+	}); err != nil {
+		return nil, "", err
+	}
+	if len(end) > 0 {
+		w.add("m.seq >= ?", end[0])
+	}
+	found, next, err := page(ctx, s, messageTable, w, p, scanMessage)
+	if err == nil && next == "" && len(end) > 0 {
+		next = writeCursor(messageTable.list, end[0])
+	}
+	return found, next, err
+}
+
+// messageIndex is the index for what is rare among much else; empty if any will
+// do.
+func messageIndex(f queue.MessageFilter) string {
+	one := func(s queue.State) bool { return len(f.States) == 1 && f.States[0] == s }
+	switch {
+	case f.Reference != "" && f.Reference != "*" || len(f.States) > 1:
+		return ""
+	case f.Partner == "" && f.Direction == queue.In && len(f.States) == 0:
+		return "messages_in"
+	case f.Partner == "":
+		return ""
+	case one(queue.Dead):
+		return "messages_dead"
+	case one(queue.Refused):
+		return "messages_refused"
+	case f.Uncertain:
+		return "messages_unsure"
+	case f.Direction == queue.In:
+		return "messages_received"
+	}
+	return ""
+}
+
+// messages adds the conditions of a filter. One leads: the reference, else
+// states of what is still going on, else the partner, else a single state; the
+// others only filter (the + keeps their indices out of it), so that rows come
+// in order and reading stops with the page. A state that is rare among much
+// else is a literal, so that its own index of partners fits.
+func (w *where) messages(f queue.MessageFilter, common bool) {
+	byReference := w.reference(f.Reference, common) && !common
+	few := !byReference && len(f.States) > 1 && !slices.ContainsFunc(f.States, settled)
+	w.equal(unless(byReference || few, "m.partner"), f.Partner)
+	switch n := len(f.States); {
+	case n == 0:
+	case n == 1 && !byReference && f.Partner != "" && (f.States[0] == queue.Dead || f.States[0] == queue.Refused):
+		w.add("m.state = '" + string(f.States[0]) + "'")
+	default:
 		states := make([]any, n)
 		for i, st := range f.States {
 			states[i] = string(st)
 		}
-		w.add(unless(byReference || f.Partner != "" || n > 1, "m.state")+" IN (?"+strings.Repeat(", ?", n-1)+")", states...)
+		in := " IN (?" + strings.Repeat(", ?", n-1) + ")"
+		if few { // far below what is settled, which is not to be read through
+			w.add("m.seq IN (SELECT seq FROM messages WHERE state"+in+")", states...)
+		} else {
+			w.add(unless(byReference || f.Partner != "" || n > 1, "m.state")+in, states...)
+		}
 	}
-	w.equal("m.direction", string(f.Direction))
+	if f.Direction == queue.In { // a literal, for the index of what we received
+		w.add("m.direction = 'in'")
+	} else {
+		w.equal("m.direction", string(f.Direction))
+	}
 	if f.Uncertain {
 		w.add("m.uncertain = 1")
 	}
 	if f.Overdue {
 		w.add("m.overdue = 1")
 	}
-	w.between("m.accepted", f.From, f.To)
+	w.arrived(f.From, f.To)
 }
+
+// Bounds of how far the order of arrival and the times of it may differ: by a
+// clock that was set back, and by arrivals that were stored together.
+const (
+	clockSlack = time.Hour
+	together   = 128
+)
+
+// arrived adds from ≤ accepted < to, and where that lies in the order of
+// arrival: what is newer is not to be read through.
+func (w *where) arrived(from, to time.Time) {
+	w.between("m.accepted", from, to)
+	if !from.IsZero() {
+		w.add("m.seq >= coalesce((SELECT min(seq) FROM (SELECT seq FROM messages INDEXED BY messages_accepted WHERE accepted >= ? ORDER BY accepted LIMIT ?)), 0)", micros(from.Add(-clockSlack)), together)
+	}
+	if !to.IsZero() {
+		w.add("m.seq <= coalesce((SELECT max(seq) FROM (SELECT seq FROM messages INDEXED BY messages_accepted WHERE accepted < ? ORDER BY accepted DESC LIMIT ?)), 0)", micros(to.Add(clockSlack)), together)
+	}
+}
+
+// settled reports whether messages pile up in a state.
+func settled(s queue.State) bool { return s.Terminal() || s == queue.Dead }
 
 // unless takes a column out of the choice of indices.
 func unless(taken bool, column string) string {
@@ -171,16 +277,40 @@ func unless(taken bool, column string) string {
 	return column
 }
 
+// manyMatches is from how many matches on the beginning of a reference is
+// common: the newest with it are found by looking at the newest messages.
+const manyMatches = 10_000
+
+// common reports whether very many references begin so.
+func (s *Store) common(ctx context.Context, reference string) (many bool, err error) {
+	from, prefix := strings.CutSuffix(bare(reference), "*")
+	if !prefix || from == "" {
+		return false, nil
+	}
+	err = s.borrow(ctx, func(t *tx) error {
+		var n int
+		err := t.row("SELECT count(*) FROM (SELECT 1 FROM refs WHERE value >= ?||'' AND value < ?||'' LIMIT ?+0)", from, beyond(from), manyMatches).Scan(&n)
+		many = n == manyMatches
+		return err
+	})
+	return many, err
+}
+
+// beyond is what sorts after everything that begins so.
+func beyond(prefix string) string { return prefix + "\U0010FFFF" }
+
 // reference adds the search for a business reference, key, Message-ID,
 // correlation id or file name, by its beginning if it ends in *.
-func (w *where) reference(reference string) bool {
+func (w *where) reference(reference string, common bool) bool {
 	if reference == "" || reference == "*" {
 		return false
 	}
-	want, prefix := strings.CutSuffix(bare(reference), "*")
-	if prefix {
-		w.add("m.seq IN (SELECT seq FROM refs WHERE value >= ? AND value < ?)", want, want+"\U0010FFFF")
-	} else {
+	switch want, prefix := strings.CutSuffix(bare(reference), "*"); {
+	case common:
+		w.add("EXISTS (SELECT 1 FROM refs INDEXED BY refs_message WHERE refs.seq = m.seq AND value >= ? AND value < ?)", want, beyond(want))
+	case prefix:
+		w.add("m.seq IN (SELECT seq FROM refs WHERE value >= ? AND value < ?)", want, beyond(want))
+	default:
 		w.add("m.seq IN (SELECT seq FROM refs WHERE value = ?)", want)
 	}
 	return true
@@ -190,11 +320,13 @@ func (w *where) reference(reference string) bool {
 func (w *where) letters(f queue.LetterFilter) {
 	w.equal("l.partner", f.Partner)
 	w.equal("l.reason", string(f.Reason))
-	switch f.Status { // a literal, so that the indices of open letters fit
+	switch f.Status { // a literal, so that the indices of one status fit
 	case queue.LetterOpen:
 		w.add("l.status = 'open'")
 	case queue.LetterReplaying:
 		w.add("l.status = 'replaying'")
+	case queue.LetterClosed:
+		w.add("l.status = 'closed'")
 	case "":
 	default:
 		w.equal("l.status", string(f.Status))
@@ -202,7 +334,9 @@ func (w *where) letters(f queue.LetterFilter) {
 	if f.Outage != "" {
 		w.add("l.outage = ? AND l.outage <> ''", f.Outage)
 	}
-	w.equal("l.cause", f.Cause)
+	if f.Cause != "" {
+		w.add("l.cause = ? AND l.cause <> ''", f.Cause)
+	}
 	w.between("l.created", f.From, f.To)
 }
 
@@ -210,27 +344,19 @@ func (w *where) letters(f queue.LetterFilter) {
 func (s *Store) Letters(ctx context.Context, f queue.LetterFilter, p queue.Page) ([]queue.Letter, string, error) {
 	var w where
 	w.letters(f)
-	return page(ctx, s, letterTable, w, p, scanLetter)
+	return page(ctx, s, letterTable.by(letterIndex(f)), w, p, scanLetter)
 }
 
-// LetterGroups counts the open and replaying letters by partner, reason,
-// cause and outage, out of one index.
-func (s *Store) LetterGroups(ctx context.Context, f queue.LetterFilter) (all []queue.LetterGroup, err error) {
-	var w where
-	w.add("l.status <> 'closed'")
-	w.letters(f)
-	err = s.read(ctx, func(t *tx) error {
-		all, err = collectOnce(t, scanGroup, `SELECT l.partner, l.reason, l.cause, l.outage, sum(l.status = 'open'), sum(l.status = 'replaying'), sum(l.uncertain), min(l.created), max(l.created)
-			FROM letters AS l INDEXED BY letters_groups`+w.String()+" GROUP BY l.partner, l.reason, l.cause, l.outage ORDER BY l.partner, l.reason, l.cause, l.outage", w.args...)
-		return err
-	})
-	return all, err
-}
-
-func scanGroup(r scanner) (queue.LetterGroup, error) {
-	var g queue.LetterGroup
-	err := r.Scan(&g.Partner, &g.Reason, &g.Cause, &g.Outage, &g.Open, &g.Replaying, &g.Uncertain, moment{&g.Oldest}, moment{&g.Newest})
-	return g, err
+// letterIndex is the index for settled letters, which may be few among the open
+// ones or the other way round; empty if any will do.
+func letterIndex(f queue.LetterFilter) string {
+	switch {
+	case f.Status != queue.LetterClosed || f.Outage != "":
+		return ""
+	case f.Partner != "":
+		return "letters_settled"
+	}
+	return "letters_closed"
 }
 
 // Audit lists the events with an actor, newest first.
@@ -240,51 +366,8 @@ func (s *Store) Audit(ctx context.Context, f queue.AuditFilter, p queue.Page) ([
 	w.equal("actor", f.Actor)
 	w.equal("partner", f.Partner)
 	w.between("at", f.From, f.To)
+	if !f.To.IsZero() { // what is newer is not to be read through
+		w.add("events.id <= coalesce((SELECT max(id) FROM (SELECT id FROM events INDEXED BY events_audit_age WHERE actor <> '' AND at < ? ORDER BY at DESC LIMIT ?)), 0)", micros(f.To.Add(clockSlack)), together)
+	}
 	return page(ctx, s, auditTable, w, p, scanEvent)
-}
-
-// Depths gives the lanes with anything waiting or dead, by lane, out of the
-// counters.
-func (s *Store) Depths(ctx context.Context) (all []queue.Depth, err error) {
-	err = s.read(ctx, func(t *tx) error {
-		all, err = collect(t, scanDepth, `SELECT c.lane, c.partner, c.depth, c.bytes, c.acks, `+oldestColumn+`,
-			coalesce((SELECT min(created) FROM letters INDEXED BY letters_age WHERE lane = c.lane AND status = 'open'), 0),
-			coalesce((SELECT min(deliver_by) FROM messages INDEXED BY messages_deadline WHERE lane = c.lane AND state IN ('queued', 'waiting') AND overdue = 0 AND deliver_by > 0), 0)
-			FROM lane_counts AS c WHERE c.depth > 0 OR c.acks > 0 OR c.dead > 0 ORDER BY c.lane`)
-		if err != nil {
-			return err
-		}
-		return t.reasons(all)
-	})
-	return all, err
-}
-
-func scanDepth(r scanner) (queue.Depth, error) {
-	var d queue.Depth
-	err := r.Scan(&d.Lane, &d.Partner, &d.Lined, &d.Bytes, &d.Acks, moment{&d.Oldest}, moment{&d.OldestL}, moment{&d.First})
-	return d, err
-}
-
-// reasons adds the counts of open letters to depths that are sorted by lane.
-func (t *tx) reasons(depths []queue.Depth) error {
-	type count struct {
-		lane   string
-		reason fault.Reason
-		open   int
-	}
-	counts, err := collect(t, func(r scanner) (c count, err error) {
-		err = r.Scan(&c.lane, &c.reason, &c.open)
-		return c, err
-	}, "SELECT lane, reason, open FROM letter_counts WHERE open > 0")
-	for _, c := range counts {
-		i, found := slices.BinarySearchFunc(depths, c.lane, func(d queue.Depth, lane string) int { return strings.Compare(d.Lane, lane) })
-		if !found {
-			continue
-		}
-		if depths[i].Letters == nil {
-			depths[i].Letters = map[fault.Reason]int{}
-		}
-		depths[i].Letters[c.reason] = c.open
-	}
-	return err
 }

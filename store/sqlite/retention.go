@@ -127,7 +127,8 @@ func (s *Store) Forget(ctx context.Context, g ...queue.Garbage) error {
 	})
 }
 
-// forget drops a message whole, but for its audit entries.
+// forget drops a message whole, but for its audit entries: Trim drops those
+// at their own age.
 func (t *tx) forget(message string) error {
 	n, err := t.exec("DELETE FROM messages AS m WHERE m.id = ? AND m.state IN ('refused', 'delivered', 'superseded', 'discarded') AND "+spent, message)
 	if err != nil || n == 0 {
@@ -147,10 +148,16 @@ var trimmed = []string{
 	`DELETE FROM outages WHERE number IN (SELECT number FROM outages AS o
 		WHERE o.ended > 0 AND o.ended <= ?1 AND NOT EXISTS (SELECT 1 FROM letters WHERE outage = o.id AND outage <> '') LIMIT ?2)`,
 	`DELETE FROM events WHERE id IN (SELECT id FROM events AS e INDEXED BY events_idle
-		WHERE e.message = '' AND e.actor = '' AND e.at <= ?1 AND NOT EXISTS (SELECT 1 FROM outages AS o WHERE o.id = e.outage AND o.ended = 0) LIMIT ?2)`,
+		WHERE e.message = '' AND e.actor = '' AND e.at <= ?1` + unbound + ` LIMIT ?2)`,
+	`DELETE FROM events WHERE id IN (SELECT id FROM events AS e INDEXED BY events_audit_age
+		WHERE e.actor <> '' AND e.at <= ?1 AND NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.id = e.message)` + unbound + ` LIMIT ?2)`,
 }
 
-// Trim drops what belongs to no message and ended by a time.
+// unbound is the condition that events AS e are of no running outage.
+const unbound = " AND NOT EXISTS (SELECT 1 FROM outages AS o WHERE o.id = e.outage AND o.ended = 0)"
+
+// Trim drops what belongs to no message and ended by a time, audit entries of
+// that time too.
 func (s *Store) Trim(ctx context.Context, by time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n = 0
@@ -164,8 +171,7 @@ func (s *Store) Trim(ctx context.Context, by time.Time, limit int) (n int, err e
 			}
 			n += int(gone)
 		}
-		_, err := t.exec("DELETE FROM outage_counts WHERE letters <= 0 AND NOT EXISTS (SELECT 1 FROM outages WHERE id = outage_counts.outage)")
-		return err
+		return nil
 	})
 	return n, err
 }

@@ -55,9 +55,10 @@ func (t *tx) prepare(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// exec runs a statement and gives the number of rows it changed. A broken
-// constraint is queue.ErrConflict, a row that refers to nothing
-// queue.ErrNotFound, a full disk queue.ErrNoSpace.
+// exec runs a statement and gives the number of rows it changed. A row that is
+// there already is queue.ErrConflict, one that refers to nothing
+// queue.ErrNotFound, one that breaks a rule of the schema queue.ErrForbidden, a
+// full disk queue.ErrNoSpace.
 func (t *tx) exec(query string, args ...any) (int64, error) {
 	st, err := t.prepare(query)
 	if err != nil {
@@ -156,6 +157,8 @@ func meaning(err error) error {
 		return fmt.Errorf("%w (%w)", queue.ErrConflict, err)
 	case e.ExtendedCode == sqlite3.ErrConstraintForeignKey:
 		return fmt.Errorf("%w (%w)", queue.ErrNotFound, err)
+	case e.ExtendedCode == sqlite3.ErrConstraintTrigger, e.ExtendedCode == sqlite3.ErrConstraintCheck, e.ExtendedCode == sqlite3.ErrConstraintNotNull:
+		return fmt.Errorf("%w (%w)", queue.ErrForbidden, err)
 	case e.Code == sqlite3.ErrFull, e.SystemErrno == syscall.ENOSPC, e.SystemErrno == syscall.EDQUOT, e.SystemErrno == syscall.EFBIG:
 		return fmt.Errorf("%w (%w)", queue.ErrNoSpace, err)
 	}
@@ -164,35 +167,60 @@ func meaning(err error) error {
 
 // read runs fn in a transaction that sees one state of the database and
 // changes nothing. It waits for no writer. It fails with the context's error,
-// with queue.ErrUnavailable after Close, or with what fn returns.
-func (s *Store) read(ctx context.Context, fn func(t *tx) error) error {
+// with queue.ErrUnavailable after Close and if SQLite cannot read now, or with
+// what fn returns.
+func (d *database) read(ctx context.Context, fn func(t *tx) error) error {
+	return d.borrow(ctx, func(t *tx) error {
+		asked := t.ctx
+		t.ctx = context.Background()
+		if _, err := t.exec("BEGIN"); err != nil {
+			return fmt.Errorf("sqlite: %w (%w)", queue.ErrUnavailable, err)
+		}
+		t.ctx = asked
+		err := fn(t)
+		t.ctx = context.Background()
+		_, _ = t.exec("ROLLBACK")
+		return err
+	})
+}
+
+// borrow is read for a single statement, which needs no transaction.
+func (d *database) borrow(ctx context.Context, fn func(t *tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.closed {
 		return fmt.Errorf("sqlite: closed: %w", queue.ErrUnavailable)
 	}
 	var t *tx
 	select {
-	case t = <-s.pool:
+	case t = <-d.pool:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { s.pool <- t }()
-	t.ctx = context.Background()
-	if _, err := t.exec("BEGIN"); err != nil {
-		return fmt.Errorf("sqlite: %w (%w)", queue.ErrUnavailable, err)
-	}
+	defer func() { t.ctx = context.Background(); d.pool <- t }()
 	t.ctx = ctx
 	err := fn(t)
-	t.ctx = context.Background()
-	_, _ = t.exec("ROLLBACK")
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err() // an interrupted query says so in its own words
+	}
+	return passing(err)
+}
+
+// passing adds queue.ErrUnavailable to an error of SQLite that says that it
+// could not read or write now: what is stored may be as good as ever.
+func passing(err error) error {
+	var e sqlite3.Error
+	if !errors.As(err, &e) || errors.Is(err, queue.ErrUnavailable) {
+		return err
+	}
+	switch e.Code {
+	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrIoErr, sqlite3.ErrNomem, sqlite3.ErrCantOpen, sqlite3.ErrProtocol, sqlite3.ErrInterrupt, sqlite3.ErrReadonly:
+		return fmt.Errorf("sqlite: %w: %w", queue.ErrUnavailable, err)
 	}
 	return err
 }

@@ -2,9 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 const (
 	maxBatch        = 256         // requests in one transaction
+	maxYields       = 3           // turns of the processor that a commit leaves to others
 	checkpointEvery = time.Minute // how often the log is looked at
 	checkpointOver  = 8 << 20     // bytes of log that are worth a checkpoint
 )
@@ -32,12 +34,12 @@ type request struct {
 // if write returns nil. If the commit fails, write fails with
 // queue.ErrUnavailable, and also with queue.ErrNoSpace if the disk is full.
 // ctx is heeded until fn begins.
-func (s *Store) write(ctx context.Context, fn func(t *tx) error) error {
+func (d *database) write(ctx context.Context, fn func(t *tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	r := &request{fn: fn, done: make(chan error, 1)}
-	if err := s.submit(ctx, r); err != nil {
+	if err := d.submit(ctx, r); err != nil {
 		return err
 	}
 	select {
@@ -51,14 +53,14 @@ func (s *Store) write(ctx context.Context, fn func(t *tx) error) error {
 	}
 }
 
-func (s *Store) submit(ctx context.Context, r *request) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
+func (d *database) submit(ctx context.Context, r *request) error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.closed {
 		return fmt.Errorf("sqlite: closed: %w", queue.ErrUnavailable)
 	}
 	select {
-	case s.requests <- r:
+	case d.requests <- r:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -66,19 +68,19 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 }
 
 // run is the writer: the only goroutine that changes the database.
-func (s *Store) run() {
-	defer close(s.stopped)
+func (d *database) run() {
+	defer close(d.stopped)
 	tick := time.NewTicker(checkpointEvery)
 	defer tick.Stop()
 	for {
 		select {
-		case r := <-s.requests:
-			s.batch(r)
+		case r := <-d.requests:
+			d.batch(r)
 		case <-tick.C:
-			s.checkpoint()
-		case <-s.stop:
-			for len(s.requests) > 0 {
-				s.batch(<-s.requests)
+			d.checkpoint()
+		case <-d.stop:
+			for len(d.requests) > 0 {
+				d.batch(<-d.requests)
 			}
 			return
 		}
@@ -87,24 +89,32 @@ func (s *Store) run() {
 
 // batch commits a request together with all that wait behind it. While it
 // commits, the next batch gathers: nobody needs to be delayed for it.
-func (s *Store) batch(r *request) {
-	t := s.writer
+func (d *database) batch(r *request) {
+	t := d.writer
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
-		r.answer(unavailable(err))
+		err = unavailable(err)
+		d.outcome(err)
+		r.answer(err)
 		return
 	}
 	var good []*request
+	yields := maxYields
 	for r != nil {
 		if r.taken.CompareAndSwap(false, true) {
 			err, broken := t.attempt(r.fn)
 			if broken != nil {
 				_, _ = t.exec("ROLLBACK")
+				broken = unavailable(broken)
+				d.outcome(broken)
 				for _, g := range append(good, r) {
-					g.done <- unavailable(broken)
+					g.done <- broken
 				}
 				return
 			}
 			if err != nil {
+				if err = passing(err); errors.Is(err, queue.ErrUnavailable) || errors.Is(err, queue.ErrNoSpace) {
+					d.outcome(err)
+				}
 				r.done <- err
 			} else {
 				good = append(good, r)
@@ -112,10 +122,7 @@ func (s *Store) batch(r *request) {
 		}
 		r = nil
 		if len(good) < maxBatch {
-			select {
-			case r = <-s.requests:
-			default:
-			}
+			r = d.next(&yields)
 		}
 	}
 	start := time.Now()
@@ -123,15 +130,39 @@ func (s *Store) batch(r *request) {
 	if err != nil {
 		_, _ = t.exec("ROLLBACK")
 		err = unavailable(err)
+		d.outcome(err)
 	} else if len(good) > 0 {
-		s.commits.Add(1)
-		s.committed.Add(int64(len(good)))
-		if s.observe != nil {
-			s.observe(time.Since(start), len(good))
+		d.outcome(nil)
+		if d.ended != nil {
+			d.ended()
+		}
+		d.commits.Add(1)
+		d.committed.Add(int64(len(good)))
+		if d.observe != nil {
+			d.observe(time.Since(start), len(good))
 		}
 	}
 	for _, g := range good {
 		g.done <- err
+	}
+}
+
+// next gives a request that waits already, nil if there is none. Those who are
+// about to ask get their turn of the processor first, a few times for each
+// commit: where many are at work more of them share it, and where nobody is this
+// takes no time.
+func (d *database) next(yields *int) *request {
+	for {
+		select {
+		case r := <-d.requests:
+			return r
+		default:
+		}
+		if *yields == 0 {
+			return nil
+		}
+		*yields--
+		runtime.Gosched()
 	}
 }
 
@@ -165,12 +196,12 @@ func unavailable(err error) error {
 
 // checkpoint moves a grown log into the database and cuts it off. It waits for
 // no reader: what one still needs is moved the next time.
-func (s *Store) checkpoint() {
-	info, err := os.Stat(filepath.Join(s.dir, FileName+"-wal"))
+func (d *database) checkpoint() {
+	info, err := os.Stat(d.file + "-wal")
 	if err != nil || info.Size() < checkpointOver {
 		return
 	}
-	t := s.writer
+	t := d.writer
 	_, _ = t.conn.ExecContext(t.ctx, "PRAGMA busy_timeout = 0")
 	_, _ = t.conn.ExecContext(t.ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	_, _ = t.conn.ExecContext(t.ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds()))

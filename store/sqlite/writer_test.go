@@ -13,11 +13,11 @@ import (
 
 // hold keeps the writer busy until the returned function is called, which
 // gives what became of the request that kept it.
-func hold(s *Store) (release func() error) {
+func hold(d *database) (release func() error) {
 	begun, free := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- s.write(context.Background(), func(*tx) error { close(begun); <-free; return nil })
+		done <- d.write(context.Background(), func(*tx) error { close(begun); <-free; return nil })
 	}()
 	<-begun
 	return func() error {
@@ -27,16 +27,16 @@ func hold(s *Store) (release func() error) {
 }
 
 // waitFor waits until n requests are queued behind the writer.
-func waitFor(t *testing.T, s *Store, n int) {
+func waitFor(t *testing.T, d *database, n int) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(10 * time.Second)
-	for len(s.requests) < n {
+	deadline := time.After(time.Minute)
+	for len(d.requests) < n {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("%d requests wait, want %d", len(s.requests), n)
+			t.Fatalf("%d requests wait, want %d", len(d.requests), n)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestManyRequestsShareOneCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := hold(s)
+	release := hold(s.database)
 	const n = 100
 	var wg sync.WaitGroup
 	for i := range n {
@@ -63,7 +63,7 @@ func TestManyRequestsShareOneCommit(t *testing.T) {
 			}
 		})
 	}
-	waitFor(t, s, n)
+	waitFor(t, s.database, n)
 	if err := release(); err != nil {
 		t.Error(err)
 	}
@@ -82,7 +82,7 @@ func TestManyRequestsShareOneCommit(t *testing.T) {
 func TestBatchIsBounded(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
-	release := hold(s)
+	release := hold(s.database)
 	var wg sync.WaitGroup
 	for range 3 * maxBatch {
 		wg.Go(func() {
@@ -91,7 +91,7 @@ func TestBatchIsBounded(t *testing.T) {
 			}
 		})
 	}
-	waitFor(t, s, maxBatch)
+	waitFor(t, s.database, maxBatch)
 	if err := release(); err != nil {
 		t.Error(err)
 	}
@@ -104,7 +104,7 @@ func TestBatchIsBounded(t *testing.T) {
 func TestFailureTakesBackItsOwnRequestOnly(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
-	release := hold(s)
+	release := hold(s.database)
 	ours := errors.New("ours")
 	results := make([]error, 20)
 	var wg sync.WaitGroup
@@ -121,7 +121,7 @@ func TestFailureTakesBackItsOwnRequestOnly(t *testing.T) {
 			})
 		})
 	}
-	waitFor(t, s, len(results))
+	waitFor(t, s.database, len(results))
 	if err := release(); err != nil {
 		t.Error(err)
 	}
@@ -145,7 +145,7 @@ func TestFailureTakesBackItsOwnRequestOnly(t *testing.T) {
 func TestFailedCommitFailsEverybodyInIt(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
-	release := hold(s)
+	release := hold(s.database)
 	results := make([]error, 10)
 	var wg sync.WaitGroup
 	for i := range results {
@@ -161,7 +161,7 @@ func TestFailedCommitFailsEverybodyInIt(t *testing.T) {
 			})
 		})
 	}
-	waitFor(t, s, len(results))
+	waitFor(t, s.database, len(results))
 	if err := release(); !errors.Is(err, queue.ErrUnavailable) {
 		t.Errorf("the first request: %v", err)
 	}
@@ -209,11 +209,11 @@ func TestFullDiskIsOneKindOfError(t *testing.T) {
 func TestCallerThatGivesUpWritesNothing(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
-	release := hold(s)
+	release := hold(s.database)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.AddEvents(ctx, event("given up")...) }()
-	waitFor(t, s, 1)
+	waitFor(t, s.database, 1)
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) { // the writer is still held
 		t.Errorf("AddEvents = %v", err)
@@ -237,10 +237,10 @@ func TestCloseFinishesWhatWasHandedOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := hold(s)
+	release := hold(s.database)
 	done := make(chan error, 1)
 	go func() { done <- s.AddEvents(context.Background(), event("late")...) }()
-	waitFor(t, s, 1)
+	waitFor(t, s.database, 1)
 	closed := make(chan error, 2)
 	for range 2 {
 		go func() { closed <- s.Close() }()

@@ -18,16 +18,17 @@ type AccessStore interface {
 	access.Store
 }
 
-// MemoryAccess is Memory with tokens and users. Both share their transactions.
+// MemoryAccess is Memory with tokens, users and sessions. Both share their transactions.
 type MemoryAccess struct {
 	*Memory
-	tokens map[string]access.Token // by name
-	users  map[string]access.User  // by name in lower case
+	tokens   map[string]access.Token // by name
+	users    map[string]access.User  // by name in lower case
+	sessions []session               // in the order in which they began
 }
 
 var _ AccessStore = (*MemoryAccess)(nil)
 
-// NewMemoryAccess gives a store without tokens and users; all else is that of
+// NewMemoryAccess gives a store without tokens, users and sessions; all else is that of
 // m.
 func NewMemoryAccess(m *Memory) *MemoryAccess {
 	return &MemoryAccess{Memory: m, tokens: map[string]access.Token{}, users: map[string]access.User{}}
@@ -151,6 +152,7 @@ func (s *MemoryAccess) RemoveUser(ctx context.Context, name string, events ...qu
 			return fmt.Errorf("user %q: %w", name, queue.ErrNotFound)
 		}
 		delete(s.users, strings.ToLower(name))
+		s.sessions = slices.DeleteFunc(s.sessions, func(one session) bool { return strings.EqualFold(one.User, name) })
 		s.addEvents(u, events)
 		return nil
 	})

@@ -123,23 +123,28 @@ func (s *MemoryAlerts) SaveAlerts(ctx context.Context, step *alerts.Step) error 
 }
 
 // ForgetAlerts drops closed incidents and sent notifications of old.
-func (s *MemoryAlerts) ForgetAlerts(ctx context.Context, before time.Time) error {
-	return s.write(ctx, func(u *undo) error {
+func (s *MemoryAlerts) ForgetAlerts(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.write(ctx, func(u *undo) error {
 		old := func(t time.Time) bool { return !t.IsZero() && t.Before(before) }
 		goes := map[string]bool{"": true}
 		for _, in := range s.incidents {
 			goes[in.ID] = old(in.Closed)
 		}
-		for _, n := range s.notes {
-			goes[n.Incident] = goes[n.Incident] && (n.Incident == "" || !n.Sent.IsZero())
+		for _, x := range s.notes {
+			goes[x.Incident] = goes[x.Incident] && (x.Incident == "" || !x.Sent.IsZero())
 		}
-		for id, n := range s.notes {
-			if goes[n.Incident] && (n.Incident != "" || old(n.Sent)) {
+		kept := map[string]bool{} // incidents with a notification left
+		for id, x := range s.notes {
+			if n < limit && goes[x.Incident] && (x.Incident != "" || old(x.Sent)) {
+				n++
 				drop(u, s.notes, id)
+			} else {
+				kept[x.Incident] = true
 			}
 		}
 		for id := range s.incidents {
-			if goes[id] {
+			if n < limit && goes[id] && !kept[id] {
+				n++
 				drop(u, s.incidents, id)
 			}
 		}
@@ -147,6 +152,7 @@ func (s *MemoryAlerts) ForgetAlerts(ctx context.Context, before time.Time) error
 		assign(u, &s.opened, slices.DeleteFunc(slices.Clone(s.opened), func(id string) bool { _, ok := s.incidents[id]; return !ok }))
 		return nil
 	})
+	return n, err
 }
 
 // DueNotifications gives notifications that are to be tried now.

@@ -7,17 +7,17 @@ import (
 	"edigw/queue"
 )
 
-// Timeline gives the events of a message, oldest first.
+// Timeline gives the newest 1,000 events of a message, oldest first.
 func (s *Memory) Timeline(ctx context.Context, message string) ([]queue.Event, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []queue.Event
 	for _, e := range s.events {
-		if message != "" && e.Message == message && len(all) < 1000 {
+		if message != "" && e.Message == message {
 			all = append(all, e)
 		}
 	}
-	return all, ctx.Err()
+	return all[max(0, len(all)-1000):], ctx.Err()
 }
 
 // Events reads the ledger after a cursor.

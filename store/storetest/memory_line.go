@@ -31,6 +31,14 @@ func (s *Memory) Ready(ctx context.Context, lane string, inOrder bool, now time.
 	return all[:n:n], next, ctx.Err()
 }
 
+// Buriable gives the oldest messages of a lane that an open breaker may bury.
+func (s *Memory) Buriable(ctx context.Context, lane string, except []string, limit int) ([]queue.Message, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.DeleteFunc(s.standing(lane), func(m queue.Message) bool { return m.Asked || slices.Contains(except, m.ID) })
+	return all[:min(limit, len(all))], ctx.Err()
+}
+
 // standing is the line of a lane, by Seq.
 func (s *Memory) standing(lane string) []queue.Message {
 	all := make([]queue.Message, 0, len(s.lined[lane]))
@@ -138,6 +146,30 @@ func (s *Memory) NextNumber(ctx context.Context, series string) (n int64, err er
 		return nil
 	})
 	return n, err
+}
+
+// Census counts what each lane has.
+func (s *Memory) Census(ctx context.Context) (c queue.Census, err error) {
+	all, err := s.Depths(ctx)
+	for _, d := range all {
+		n := queue.LaneCount{Lane: d.Lane, Partner: d.Partner, Lined: d.Lined, Acks: d.Acks, First: d.First}
+		for _, open := range d.Letters {
+			n.Letters += open
+		}
+		c.Lanes = append(c.Lanes, n)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open := s.findLetters(func(l queue.Letter) bool { return l.Status == queue.LetterOpen }); len(open) > 0 {
+		c.Oldest = open[0].Created
+	}
+	return c, err
+}
+
+// PartnerDepths gives the depths of one partner's lanes.
+func (s *Memory) PartnerDepths(ctx context.Context, partner string) ([]queue.Depth, error) {
+	all, err := s.Depths(ctx)
+	return slices.DeleteFunc(all, func(d queue.Depth) bool { return d.Partner != partner }), err
 }
 
 // Depths gives the lanes with anything waiting or dead, by lane.

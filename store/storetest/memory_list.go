@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"edigw/fault"
 	"edigw/queue"
 )
 
@@ -171,6 +172,16 @@ func (s *Memory) LetterGroups(ctx context.Context, f queue.LetterFilter) ([]queu
 	return all, ctx.Err()
 }
 
+// LargestGroups gives the groups with the most open letters.
+func (s *Memory) LargestGroups(ctx context.Context, f queue.LetterFilter, limit int) (all []queue.LetterGroup, open int, err error) {
+	all, err = s.LetterGroups(ctx, queue.LetterFilter{Partner: f.Partner, Reason: f.Reason, Cause: f.Cause, Outage: f.Outage})
+	for _, g := range all {
+		open += g.Open
+	}
+	slices.SortStableFunc(all, func(x, y queue.LetterGroup) int { return y.Open - x.Open })
+	return all[:min(len(all), max(limit, 0))], open, err
+}
+
 // Outage gives an outage with its letters counted.
 func (s *Memory) Outage(ctx context.Context, id string) (queue.Outage, error) {
 	s.mu.Lock()
@@ -212,12 +223,25 @@ func (s *Memory) Outages(ctx context.Context, partner string, running bool, p qu
 	return pageOf(all, "outages", p, func(o queue.Outage) int64 { return o.Number })
 }
 
+// OldestLetter gives the open letter of a lane that was made first.
+func (s *Memory) OldestLetter(ctx context.Context, lane string, except ...fault.Reason) (queue.Letter, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	letters := s.findLetters(func(l queue.Letter) bool {
+		return l.Lane == lane && l.Status == queue.LetterOpen && !slices.Contains(except, l.Reason)
+	})
+	if len(letters) == 0 {
+		return queue.Letter{}, fmt.Errorf("open letter of lane %q: %w", lane, queue.ErrNotFound)
+	}
+	return slices.MinFunc(letters, func(a, b queue.Letter) int { return a.Created.Compare(b.Created) }), ctx.Err()
+}
+
 // OutageLetters gives the letters of an outage, oldest message first.
 func (s *Memory) OutageLetters(ctx context.Context, outage string, status queue.LetterStatus, limit int) ([]queue.Letter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.findLetters(func(l queue.Letter) bool {
-		return outage != "" && l.Outage == outage && (status == "" || l.Status == status)
+		return outage != "" && l.Outage == outage && l.Status == status
 	})
 	slices.SortStableFunc(all, func(a, b queue.Letter) int { return int(a.Seq - b.Seq) })
 	return all[:min(limit, len(all))], ctx.Err()

@@ -115,7 +115,7 @@ func (s *Memory) putMessage(u *undo, m queue.Message) (queue.Message, error) {
 		m.Seq = s.seq
 	} else {
 		if m.Direction != queue.In && m.State != old.State && !queue.Possible(old.State, m.State) {
-			return m, fmt.Errorf("message %s: from %s to %s is no transition", m.ID, old.State, m.State)
+			return m, fmt.Errorf("message %s: from %s to %s is no transition: %w", m.ID, old.State, m.State, queue.ErrForbidden)
 		}
 		m.Seq, m.Partner, m.Lane, m.Kind, m.Direction, m.Protocol = old.Seq, old.Partner, old.Lane, old.Kind, old.Direction, old.Protocol
 		m.Key, m.KeyGiven, m.Edition, m.Previous, m.MessageID, m.CorrelationID = old.Key, old.KeyGiven, old.Edition, old.Previous, old.MessageID, old.CorrelationID

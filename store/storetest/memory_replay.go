@@ -1,15 +1,20 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
+	"edigw/fault"
 	"edigw/queue"
 )
 
 // FreezeReplay stores a bulk replay.
-func (s *Memory) FreezeReplay(ctx context.Context, j queue.ReplayJob, ids []string) (queue.ReplayJob, error) {
+func (s *Memory) FreezeReplay(ctx context.Context, j queue.ReplayJob, ids []string, events ...queue.Event) (queue.ReplayJob, error) {
 	err := s.write(ctx, func(u *undo) error {
 		if _, ok := s.jobs[j.ID]; ok || j.ID == "" {
 			return fmt.Errorf("replay %q: %w", j.ID, queue.ErrConflict)
@@ -28,18 +33,16 @@ func (s *Memory) FreezeReplay(ctx context.Context, j queue.ReplayJob, ids []stri
 			return selects(f, l)
 		})
 		slices.SortStableFunc(letters, func(a, b queue.Letter) int { return int(a.Seq - b.Seq) })
-		j.Counts = queue.ReplayCounts{Total: len(letters), Pending: len(letters)}
+		j.Counts = queue.ReplayCounts{}
 		var items []queue.ReplayItem
 		for i, l := range letters {
 			items = append(items, queue.ReplayItem{Job: j.ID, N: i + 1, Letter: l.ID, Message: l.Message, Partner: l.Partner, Status: "pending"})
-			count(&j.Counts.NeverTried, s.messages[l.Message].Total == 0)
-			count(&j.Counts.Uncertain, l.Uncertain)
-			count(&j.Counts.Overtaken, l.Overtaken)
-			count(&j.Counts.Overdue, l.Overdue)
+			j.Counts.Count(l, s.messages[l.Message], j.Created)
 		}
 		set(u, s.jobs, j.ID, j)
 		set(u, s.items, j.ID, items)
 		assign(u, &s.jobsMade, append(s.jobsMade, j.ID))
+		s.addEvents(u, events)
 		return nil
 	})
 	return j, err
@@ -79,17 +82,48 @@ func (s *Memory) ReplayJobs(ctx context.Context, status queue.ReplayStatus) ([]q
 func (s *Memory) ReplayItems(ctx context.Context, job, status string, after, limit int) ([]queue.ReplayItem, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []queue.ReplayItem
+	return s.itemsOf(job, after, limit, func(it queue.ReplayItem) bool { return status == "" || it.Status == status }), ctx.Err()
+}
+
+func (s *Memory) itemsOf(job string, after, limit int, fits func(queue.ReplayItem) bool) (all []queue.ReplayItem) {
 	for _, it := range s.items[job] {
-		if it.N > after && (status == "" || it.Status == status) && len(all) < limit {
+		if it.N > after && len(all) < limit && fits(it) {
 			all = append(all, it)
 		}
 	}
-	return all, ctx.Err()
+	return all
+}
+
+// ReplayPartners gives the partners with pending letters of a bulk replay.
+func (s *Memory) ReplayPartners(ctx context.Context, job, after string, limit int) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pending := map[string]bool{}
+	for _, it := range s.items[job] {
+		if it.Status == "pending" && it.Partner > after {
+			pending[it.Partner] = true
+		}
+	}
+	all := slices.Sorted(maps.Keys(pending))
+	return all[:min(limit, len(all))], ctx.Err()
+}
+
+// ReplayLine gives the pending letters of one partner in a bulk replay, by N.
+func (s *Memory) ReplayLine(ctx context.Context, job, partner string, after, limit int) ([]queue.ReplayItem, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.itemsOf(job, after, limit, func(it queue.ReplayItem) bool { return it.Status == "pending" && it.Partner == partner }), ctx.Err()
+}
+
+// ReplayUnderWay gives the replayed letters of which nothing is noted since.
+func (s *Memory) ReplayUnderWay(ctx context.Context, job string, after, limit int) ([]queue.ReplayItem, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.itemsOf(job, after, limit, func(it queue.ReplayItem) bool { return it.Status == "replayed" && it.Detail == "" }), ctx.Err()
 }
 
 // SaveReplay stores the progress of a bulk replay.
-func (s *Memory) SaveReplay(ctx context.Context, j queue.ReplayJob, items ...queue.ReplayItem) error {
+func (s *Memory) SaveReplay(ctx context.Context, j queue.ReplayJob, events []queue.Event, items ...queue.ReplayItem) error {
 	return s.write(ctx, func(u *undo) error {
 		old, ok := s.jobs[j.ID]
 		if !ok {
@@ -105,6 +139,45 @@ func (s *Memory) SaveReplay(ctx context.Context, j queue.ReplayJob, items ...que
 			all[it.N-1].Status, all[it.N-1].Detail = it.Status, it.Detail
 		}
 		set(u, s.items, j.ID, all)
+		s.addEvents(u, events)
 		return nil
 	})
+}
+
+// Tally counts the open letters of a selection, by lane and direction.
+func (s *Memory) Tally(ctx context.Context, f queue.LetterFilter, forgotten map[string]time.Time, now time.Time) (all []queue.Tally, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.Status = queue.LetterOpen
+	for _, l := range s.findLetters(func(l queue.Letter) bool { return selects(f, l) }) {
+		m := s.messages[l.Message]
+		i := slices.IndexFunc(all, func(t queue.Tally) bool { return t.Lane == l.Lane && t.Direction == l.Direction })
+		if i < 0 {
+			i = len(all)
+			all = append(all, queue.Tally{Lane: l.Lane, Partner: l.Partner, Direction: l.Direction})
+		}
+		t := &all[i]
+		t.Counts.Count(l, m, now)
+		seen := m.FirstFailure
+		if seen.IsZero() {
+			seen = m.Accepted
+		}
+		for _, x := range []struct {
+			n   *int
+			yes bool
+		}{
+			{&t.Doubtful, l.Uncertain || m.Uncertain || m.Total > 0 && seen.Before(forgotten[l.Partner])},
+			{&t.Changed, m.Parked || l.Reason == fault.ReasonChangedContent},
+			{&t.Passed, l.Overtaken || m.Overtaken},
+			{&t.Missed, m.Missed(now)},
+		} {
+			if x.yes {
+				*x.n++
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b queue.Tally) int {
+		return cmp.Or(strings.Compare(a.Lane, b.Lane), strings.Compare(string(a.Direction), string(b.Direction)))
+	})
+	return all, ctx.Err()
 }

@@ -42,24 +42,22 @@ func (s *Memory) MarkRestored(ctx context.Context, at time.Time, partners []stri
 	return messages, lanes, err
 }
 
-// allLanes gives the lanes of documents that have a row or an outbound
-// message, and those of the partners.
+// allLanes gives the lanes that have a row or an outbound message, and all of
+// the partners.
 func (s *Memory) allLanes(partners []string) map[string]queue.Lane {
 	all := map[string]queue.Lane{}
 	for _, id := range partners {
-		key := queue.LaneKey(id, queue.KindDocument)
-		all[key] = queue.Lane{Key: key, Partner: id, Kind: queue.KindDocument}
+		for _, k := range queue.Kinds {
+			key := queue.LaneKey(id, k)
+			all[key] = queue.Lane{Key: key, Partner: id, Kind: k}
+		}
 	}
 	for _, m := range s.messages {
-		if m.Direction != queue.In && m.Kind == queue.KindDocument {
+		if m.Direction != queue.In {
 			all[m.Lane] = queue.Lane{Key: m.Lane, Partner: m.Partner, Kind: m.Kind}
 		}
 	}
-	for key, l := range s.lanes {
-		if l.Kind == queue.KindDocument {
-			all[key] = l
-		}
-	}
+	maps.Copy(all, s.lanes)
 	return all
 }
 
@@ -223,7 +221,9 @@ func (s *Memory) Trim(ctx context.Context, by time.Time, limit int) (n int, err 
 		}
 		assign(u, &s.events, slices.DeleteFunc(slices.Clone(s.events), func(e queue.Event) bool {
 			o, ok := s.outages[e.Outage]
-			if n >= limit || e.Message != "" || !e.Actor.Gateway() || e.At.After(by) || ok && o.Ended.IsZero() {
+			_, kept := s.messages[e.Message]
+			bound := kept || e.Message != "" && e.Actor.Gateway() || ok && o.Ended.IsZero()
+			if n >= limit || bound || e.At.After(by) {
 				return false
 			}
 			n++

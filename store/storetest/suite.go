@@ -19,7 +19,7 @@ import (
 // Run proves that a store keeps its contract. open gives an empty store for
 // one test and closes it with the test's Cleanup.
 func Run(t *testing.T, open func(t *testing.T) Store) {
-	for _, group := range []map[string]func(*run){acceptRules, recordRules, lineRules, listRules, eventRules, replayRules, retentionRules} {
+	for _, group := range []map[string]func(*run){acceptRules, recordRules, lineRules, listRules, eventRules, historyRules, replayRules, retentionRules} {
 		for name, rule := range group {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -111,6 +111,34 @@ var acceptRules = map[string]func(*run){
 			r.Errorf("editions %+v", editions)
 		}
 	},
+	"what is dead on arrival replaces nothing": func(r *run) {
+		first := r.acceptAs(arrival("m1", "northwind", "K1", "one"))
+		bad := arrival("m2", "northwind", "K1", "two")
+		bad.Problem = &edi.Problem{Text: "SE01 says 24, counted 23"}
+		ad, err := r.Accept(r.ctx, bad)
+		r.must(err)
+		l, err := r.Letter(r.ctx, "L-m2")
+		r.must(err)
+		if ad.Outcome != queue.AdmitParked || len(ad.Supersedes) != 0 || ad.Message.Edition != 1 || l.Reason != fault.ReasonFormat || l.Status != queue.LetterOpen {
+			r.Errorf("outcome %s, supersedes %v, letter %+v", ad.Outcome, ad.Supersedes, l)
+		}
+		kept, err := r.Message(r.ctx, first.ID)
+		r.must(err)
+		r.equal("the good one", first, kept)
+		ad, err = r.Accept(r.ctx, arrival("m3", "northwind", "K1", "three"))
+		r.must(err)
+		r.equal("replaced by a good one", []string{"m2", "m1"}, ad.Supersedes)
+		for _, id := range ad.Supersedes {
+			events, err := r.Timeline(r.ctx, id)
+			r.must(err)
+			if e := events[len(events)-1]; e.Type != queue.EventSuperseded || e.Facts["next"] != "m3" {
+				r.Errorf("timeline of %s ends with %+v", id, e)
+			}
+		}
+		if l, err = r.Letter(r.ctx, l.ID); err != nil || l.ClosedAs != queue.ClosedSuperseded {
+			r.Errorf("letter %+v, %v", l, err)
+		}
+	},
 	"a document with a fault is a letter at once": func(r *run) {
 		a := arrival("m1", "northwind", "K1", "one")
 		a.Problem = &edi.Problem{Text: "SE01 says 24, counted 23"}

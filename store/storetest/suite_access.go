@@ -14,6 +14,7 @@ import (
 // RunAccess proves that a store keeps the part of the contract that package
 // access relies on. open gives an empty store as in Run.
 func RunAccess(t *testing.T, open func(t *testing.T) AccessStore) {
+	runSessions(t, open)
 	for name, rule := range map[string]func(*testing.T, AccessStore){
 		"a token is found by its hash until it is removed": accessToken,
 		"a taken token is a conflict and changes nothing":  accessTokenTaken,

@@ -256,7 +256,16 @@ func alertForget(t *testing.T, s AlertStore) {
 		step.Notifications = append(step.Notifications, n)
 	}
 	fine(t, s.SaveAlerts(ctx, step))
-	fine(t, s.ForgetAlerts(ctx, after(time.Minute)))
+	total := 0
+	for n := 1; n > 0; total += n {
+		var err error
+		if n, err = s.ForgetAlerts(ctx, after(time.Minute), 1); err != nil || n > 1 {
+			t.Fatalf("%d rows at once, %v", n, err)
+		}
+	}
+	if total != 3 { // an incident with its notification, a notification of none
+		t.Errorf("%d rows went, want 3", total)
+	}
 	all, _, err := s.Incidents(ctx, false, queue.Page{Limit: 10})
 	fine(t, err)
 	var left []string

@@ -64,6 +64,30 @@ var lineRules = map[string]func(*run){
 		r.must(err)
 		r.equal("line", []string{m.ID, later.ID}, ids(ready))
 	},
+	"an open breaker buries neither the holder nor confirmed replays": func(r *run) {
+		asked := func(m queue.Message, l queue.Letter) queue.Message {
+			m.State, m.NextAt, m.Round, m.Asked = queue.Queued, t0, 2, true
+			l.Status, l.Replayed = queue.LetterReplaying, t0
+			r.must(r.Record(r.ctx, &queue.Result{Message: &m, Closed: &l}))
+			return m
+		}
+		m, l := r.dead("northwind", fault.ReasonCircuitOpen, "")
+		holder := r.wait(r.accept("northwind"), after(time.Hour))
+		a, b, c := r.accept("northwind"), r.wait(r.accept("northwind"), after(time.Minute)), r.accept("northwind")
+		r.accept("other")
+		r.to(r.accept("northwind"), queue.Sending)
+		m = asked(m, l)
+		got, err := r.Buriable(r.ctx, "northwind", []string{holder.ID}, 2)
+		r.must(err)
+		r.equal("the oldest two", []string{a.ID, b.ID}, ids(got))
+		got, err = r.Buriable(r.ctx, "northwind", []string{holder.ID, b.ID}, 10)
+		r.must(err)
+		r.equal("all but two", []string{a.ID, c.ID}, ids(got))
+		r.change(m, func(m *queue.Message) { m.Asked = false })
+		got, err = r.Buriable(r.ctx, "northwind", nil, 10)
+		r.must(err)
+		r.equal("a replay that was tried", []string{m.ID, holder.ID, a.ID, b.ID, c.ID}, ids(got))
+	},
 	"the agenda shows the lanes with work": func(r *run) {
 		a := r.accept("northwind")
 		b := r.acceptAs(func() queue.Arrival {
@@ -163,6 +187,19 @@ var lineRules = map[string]func(*run){
 			{Partner: "northwind", Lane: "northwind", Lined: 4, Bytes: 400, Acks: 1, Oldest: t0, First: after(time.Hour),
 				Letters: map[fault.Reason]int{fault.ReasonCircuitOpen: 2, fault.ReasonSignature: 1}, OldestL: l.Created},
 		}, got)
+		census, err := r.Census(r.ctx)
+		r.must(err)
+		r.equal("census", queue.Census{Oldest: l.Created, Lanes: []queue.LaneCount{
+			{Partner: "acking", Lane: "acking", Acks: 1}, {Partner: "dead", Lane: "dead", Letters: 1}, {Partner: "northwind", Lane: "northwind", Lined: 4, Acks: 1, Letters: 3, First: after(time.Hour)},
+		}}, census)
+		for _, d := range got {
+			one, err := r.PartnerDepths(r.ctx, d.Partner)
+			r.must(err)
+			r.equal("depths of "+d.Partner, []queue.Depth{d}, one)
+		}
+		none, err := r.PartnerDepths(r.ctx, "north")
+		r.must(err)
+		r.equal("depths of nobody", 0, len(none))
 		usage, err := r.Usage(r.ctx)
 		r.must(err)
 		if usage.Letters != 4 || usage.Messages < 12 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -236,9 +237,20 @@ var listRules = map[string]func(*run){
 		got, err = r.LetterGroups(r.ctx, queue.LetterFilter{Partner: "northwind", Reason: fault.ReasonCircuitOpen})
 		r.must(err)
 		r.equal("filtered groups", want[1:2], got)
+		got, err = r.LetterGroups(r.ctx, queue.LetterFilter{Status: queue.LetterOpen, Partner: "northwind", From: lu.Created})
+		r.must(err)
+		r.equal("open groups since then", []queue.LetterGroup{{Partner: "northwind", Reason: fault.ReasonRejected, Open: 1, Uncertain: 1, Oldest: lu.Created, Newest: lu.Created}}, got)
 		got, err = r.LetterGroups(r.ctx, queue.LetterFilter{Status: queue.LetterClosed})
 		r.must(err)
 		r.equal("closed groups", []queue.LetterGroup(nil), got)
+		largest, open, err := r.LargestGroups(r.ctx, queue.LetterFilter{Status: queue.LetterClosed, From: after(time.Hour)}, 2)
+		r.must(err)
+		r.equal("largest groups", []queue.LetterGroup{want[1], want[0]}, largest)
+		r.equal("open in all groups", 4, open)
+		largest, open, err = r.LargestGroups(r.ctx, queue.LetterFilter{Partner: "northwind", Reason: fault.ReasonRejected}, 2)
+		r.must(err)
+		r.equal("largest of a partner and reason", want[2:], largest)
+		r.equal("open in them", 1, open)
 	},
 	"outages are filtered": func(r *run) {
 		for n, o := range []queue.Outage{
@@ -350,13 +362,13 @@ var eventRules = map[string]func(*run){
 		}
 		many := make([]queue.Event, 1005)
 		for i := range many {
-			many[i] = queue.Event{At: t0, Type: queue.EventRetry, Message: b.ID}
+			many[i] = queue.Event{At: t0, Type: queue.EventRetry, Message: b.ID, Text: strconv.Itoa(i)}
 		}
 		r.must(r.AddEvents(r.ctx, many...))
 		got, err = r.Timeline(r.ctx, b.ID)
 		r.must(err)
-		if len(got) != 1000 || got[0].Type != queue.EventAccepted {
-			r.Errorf("%d events, first %s", len(got), got[0].Type)
+		if len(got) != 1000 || got[0].Text != "5" || got[999].Text != "1004" {
+			r.Errorf("%d events, from %q to %q", len(got), got[0].Text, got[999].Text)
 		}
 	},
 	"the audit lists events with an actor": func(r *run) {

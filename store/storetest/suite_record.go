@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"edigw/breaker"
@@ -172,6 +173,33 @@ var recordRules = map[string]func(*run){
 			r.Errorf("version %d, seq %d", twin.Version, twin.Seq)
 		}
 	},
+	"a new edition takes the place of its letter, both or neither": func(r *run) {
+		m, l := r.dead("northwind", fault.ReasonFormat, "OUT-1")
+		replace := func(l queue.Letter) (*queue.Result, *queue.Result) {
+			gone, next := m, m
+			gone.State, gone.Letter = queue.Superseded, ""
+			l.Status, l.ClosedAs, l.Closed = queue.LetterClosed, queue.ClosedSuperseded, t0
+			next.ID, next.Version, next.Seq, next.Edition, next.Previous = "edited", 0, 0, 1, m.ID
+			next.State, next.Letter, next.Payload.SHA256 = queue.Queued, "", strings.Repeat("e", 64)
+			return &queue.Result{Message: &gone, Closed: &l, Events: []queue.Event{{At: t0, Type: queue.EventSuperseded, Message: m.ID}}}, &queue.Result{Message: &next}
+		}
+		before := r.snapshot(m.ID)
+		stale := l
+		stale.Version++
+		gone, next := replace(stale)
+		if err := r.Record(r.ctx, gone, next); !errors.Is(err, queue.ErrConflict) {
+			r.Errorf("a letter that somebody else changed: %v", err)
+		}
+		r.equal("store after it", before, r.snapshot(m.ID))
+		gone, next = replace(l)
+		r.must(r.Record(r.ctx, gone, next))
+		editions, err := r.Editions(r.ctx, m.Partner, m.Key)
+		r.must(err)
+		r.equal("editions", []queue.Edition{{Message: *gone.Message}, {Message: *next.Message}}, editions)
+		if got, err := r.Letter(r.ctx, l.ID); err != nil || got.ClosedAs != queue.ClosedSuperseded {
+			r.Errorf("letter %+v, %v", got, err)
+		}
+	},
 	"what hangs on an unknown message is not found": func(r *run) {
 		ghost := queue.Message{ID: "ghost", Partner: "p", Lane: "p"}
 		for name, x := range map[string]*queue.Result{
@@ -200,13 +228,13 @@ var recordRules = map[string]func(*run){
 			r.Error(err)
 		}
 	},
-	"a transition that the table forbids is an error": func(r *run) {
+	"a transition that the table forbids is refused": func(r *run) {
 		m := r.deliver(r.accept("northwind"))
 		for _, s := range []queue.State{queue.Queued, queue.Sending, queue.Dead, queue.Refused} {
 			x := m
 			x.State = s
 			err := r.Record(r.ctx, &queue.Result{Message: &x})
-			if err == nil || errors.Is(err, queue.ErrConflict) {
+			if !errors.Is(err, queue.ErrForbidden) {
 				r.Errorf("delivered to %s: %v", s, err)
 			}
 		}
@@ -278,6 +306,7 @@ var recordRules = map[string]func(*run){
 		for range 3 {
 			last, lastL = r.dead("northwind", fault.ReasonCircuitOpen, "OUT-7")
 		}
+		r.dead("northwind", fault.ReasonMaxAttempts, "OUT-7") // whatever the reason
 		r.dead("northwind", fault.ReasonCircuitOpen, "OUT-8")
 		r.closed(last, lastL)
 		_, moved := r.dead("northwind", fault.ReasonCircuitOpen, "")
@@ -285,16 +314,16 @@ var recordRules = map[string]func(*run){
 		r.must(r.Record(r.ctx, &queue.Result{Closed: &moved}))
 		got, err := r.Outage(r.ctx, "OUT-7")
 		r.must(err)
-		if got.Letters != 4 || got.Open != 3 {
-			r.Errorf("%d letters, %d open; want 4 and 3", got.Letters, got.Open)
+		if got.Letters != 5 || got.Open != 4 {
+			r.Errorf("%d letters, %d open; want 5 and 4", got.Letters, got.Open)
 		}
 		o.Ended, o.Recovered, o.Answering = after(time.Hour), after(time.Minute), after(time.Second)
 		r.must(r.Record(r.ctx, &queue.Result{Outage: o}))
 		got, err = r.Outage(r.ctx, "OUT-7")
 		r.must(err)
-		o.Letters, o.Open = 4, 3
+		o.Letters, o.Open = 5, 4
 		r.equal("outage", *o, got)
-		for status, want := range map[queue.LetterStatus]int{"": 4, queue.LetterOpen: 3, queue.LetterClosed: 1} {
+		for status, want := range map[queue.LetterStatus]int{queue.LetterOpen: 4, queue.LetterReplaying: 0, queue.LetterClosed: 1} {
 			all, err := r.OutageLetters(r.ctx, "OUT-7", status, 10)
 			r.must(err)
 			if len(all) != want {
@@ -306,9 +335,32 @@ var recordRules = map[string]func(*run){
 				}
 			}
 		}
-		if all, err := r.OutageLetters(r.ctx, "OUT-7", "", 2); err != nil || len(all) != 2 {
+		if all, err := r.OutageLetters(r.ctx, "OUT-7", queue.LetterOpen, 2); err != nil || len(all) != 2 {
 			r.Errorf("limit 2 gave %d, %v", len(all), err)
 		}
+	},
+	"the oldest letter of a lane": func(r *run) {
+		oldest := func(want string, lane string, except ...fault.Reason) {
+			r.Helper()
+			l, err := r.OldestLetter(r.ctx, lane, except...)
+			if want == "" && errors.Is(err, queue.ErrNotFound) {
+				return
+			}
+			if r.must(err); l.ID != want {
+				r.Errorf("oldest of %s but for %v: %s, want %s", lane, except, l.ID, want)
+			}
+		}
+		oldest("", "northwind")
+		_, format := r.dead("northwind", fault.ReasonFormat, "")
+		m, first := r.dead("northwind", fault.ReasonRejected, "")
+		_, second := r.dead("northwind", fault.ReasonRejected, "")
+		r.dead("other", fault.ReasonRejected, "")
+		oldest(format.ID, "northwind")
+		oldest(first.ID, "northwind", fault.ReasonFormat, fault.ReasonChangedContent)
+		r.closed(m, first)
+		oldest(second.ID, "northwind", fault.ReasonFormat)
+		oldest("", "northwind", fault.ReasonFormat, fault.ReasonRejected)
+		oldest("", "north")
 	},
 	"isolation is one value": func(r *run) {
 		got, err := r.Isolation(r.ctx)

@@ -225,14 +225,18 @@ var retentionRules = map[string]func(*run){
 			r.must(err)
 			if id == "done" {
 				j.Status, j.Finished = queue.ReplayDone, t0
-				r.must(r.SaveReplay(r.ctx, j))
+				r.must(r.SaveReplay(r.ctx, j, nil))
 			}
 		}
 		before, err := r.LastEvent(r.ctx)
 		r.must(err)
 		r.must(r.AddEvents(r.ctx,
 			queue.Event{At: t0, Type: queue.EventStarted, Text: "old"},
-			queue.Event{At: t0, Type: queue.EventSettings, Actor: fault.Actor{Name: "ana"}, Text: "audit"},
+			queue.Event{At: t0, Type: queue.EventSettings, Actor: fault.Actor{Name: "ana"}, Text: "old audit entry"},
+			queue.Event{At: t0, Type: queue.EventPayload, Actor: fault.Actor{Name: "ana"}, Message: "forgotten", Text: "audit entry of a message that is gone"},
+			queue.Event{At: t0, Type: queue.EventReplay, Actor: fault.Actor{Name: "ana"}, Message: m.ID, Text: "audit entry of a message"},
+			queue.Event{At: t0, Type: queue.EventLaneStopped, Actor: fault.Actor{Name: "ana"}, Outage: "OUT-3", Text: "audit entry of a running outage"},
+			queue.Event{At: after(time.Second), Type: queue.EventSettings, Actor: fault.Actor{Name: "ana"}, Text: "young audit entry"},
 			queue.Event{At: t0, Type: queue.EventBreakerOpened, Outage: "OUT-3", Text: "still running"},
 			queue.Event{At: t0, Type: queue.EventRetry, Message: m.ID, Text: "of a message"},
 			queue.Event{At: after(time.Second), Type: queue.EventStarted, Text: "young"}))
@@ -245,8 +249,8 @@ var retentionRules = map[string]func(*run){
 			}
 			total += n
 		}
-		if total != 4 { // an item, its job, an outage, an event
-			r.Errorf("%d rows went, want 4", total)
+		if total != 6 { // an item, its job, an outage, an event, two audit entries
+			r.Errorf("%d rows went, want 6", total)
 		}
 		jobs, err := r.ReplayJobs(r.ctx, "")
 		r.must(err)
@@ -264,7 +268,7 @@ var retentionRules = map[string]func(*run){
 		for _, e := range events {
 			texts = append(texts, e.Text)
 		}
-		r.equal("events", []string{"audit", "still running", "of a message", "young"}, texts)
+		r.equal("events", []string{"audit entry of a message", "audit entry of a running outage", "young audit entry", "still running", "of a message", "young"}, texts)
 	},
 	"a refused document ages from its arrival": func(r *run) {
 		m := arrival("m1", "northwind", "K1", "one").Message
@@ -289,7 +293,7 @@ var retentionRules = map[string]func(*run){
 		r.must(err)
 		messages, lanes, err := r.MarkRestored(r.ctx, after(time.Minute), []string{"northwind", "silent"})
 		r.must(err)
-		if messages != 4 || lanes != 5 {
+		if messages != 4 || lanes != 9 { // three partners without a file have documents, two with one three lanes each
 			r.Errorf("%d messages, %d lanes", messages, lanes)
 		}
 		for _, m := range []queue.Message{queued, acking, dead} {
@@ -318,11 +322,15 @@ var retentionRules = map[string]func(*run){
 			{Key: "dead", Version: 1, Partner: "dead", Kind: queue.KindDocument, Stop: stop},
 			{Key: "done", Version: 1, Partner: "done", Kind: queue.KindDocument, Stop: stop},
 			{Key: "northwind", Version: 2, Partner: "northwind", Kind: queue.KindDocument, Ramp: 2, Stop: stop},
+			{Key: "northwind/receipts", Version: 1, Partner: "northwind", Kind: queue.KindReceipt, Stop: stop},
+			{Key: "northwind/webhook", Version: 1, Partner: "northwind", Kind: queue.KindWebhook, Stop: stop},
 			{Key: "silent", Version: 1, Partner: "silent", Kind: queue.KindDocument, Stop: stop},
+			{Key: "silent/receipts", Version: 1, Partner: "silent", Kind: queue.KindReceipt, Stop: stop},
+			{Key: "silent/webhook", Version: 1, Partner: "silent", Kind: queue.KindWebhook, Stop: stop},
 		}, all)
 		events, err := r.Events(r.ctx, last, 10)
 		r.must(err)
-		if len(events) != 6 || events[0].Type != queue.EventRestored || events[1].Type != queue.EventLaneStopped {
+		if len(events) != 10 || events[0].Type != queue.EventRestored || events[1].Type != queue.EventLaneStopped {
 			r.Errorf("events %+v", events)
 		}
 	},
