@@ -1,9 +1,10 @@
 // Package access says who may do what: API tokens with scopes, users with
-// roles and passwords, and the rule that locks a name out.
+// roles and passwords, their sessions, the link that makes the first of them,
+// and the rule that locks a name out.
 //
-// It keeps no sessions and writes no pages; who asks is told by package web.
+// It knows no cookies and writes no pages; who asks is told by package web.
 // What people did is read from the ledger as events with an actor. Passwords
-// and tokens are never stored, logged or put into errors: only what proves
+// and secrets are never stored, logged or put into errors: only what proves
 // them is kept.
 package access
 

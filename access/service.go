@@ -3,7 +3,9 @@ package access
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -13,11 +15,13 @@ import (
 	"edigw/queue"
 )
 
-// Store keeps tokens and users. Each method is one whole transaction; errors
-// as storetest.Store says. The events are written with the change.
+// Store keeps tokens, users and sessions. Each method is one whole transaction;
+// errors as storetest.Store says. The events are written with the change.
 type Store interface {
 	TokenStore
 	UserStore
+	SessionStore
+	SetupStore
 }
 
 // TokenStore keeps tokens.
@@ -52,23 +56,26 @@ const (
 	keyErr   = "err"
 )
 
-// Options is what a Service needs. Random may be left nil.
+// Options is what a Service needs. Random and SetupDone may be left nil.
 type Options struct {
-	Store  Store
-	Now    func() time.Time // wall clock
-	Log    *slog.Logger
-	Random io.Reader // for tokens and salts; safe for concurrent use
+	Store     Store
+	Now       func() time.Time // wall clock
+	Log       *slog.Logger
+	Random    io.Reader // for secrets and salts; safe for concurrent use
+	SetupDone func()    // called when a set-up link is void because there is a user
 }
 
-// Service knows tokens and users. Its methods may be called concurrently and
+// Service knows tokens, users and sessions. Its methods may be called concurrently and
 // block for the time of a transaction, those with a password also for that of
 // an argon2id.
 type Service struct {
 	Options
-	touches  touches
-	lockouts lockouts
-	cost     cost          // of a new password
-	hashing  chan struct{} // bounds how many passwords are hashed at once
+	touches   touches
+	lockouts  lockouts
+	setup     setup
+	unwritten unwritten
+	cost      cost          // of a new password
+	hashing   chan struct{} // bounds how many passwords are hashed at once
 }
 
 // New checks the options; it does no I/O.
@@ -82,15 +89,27 @@ func New(o Options) (*Service, error) {
 	return &Service{Options: o, touches: touches{at: map[string]time.Time{}}, lockouts: lockouts{names: map[string]Lockout{}}, cost: recommended, hashing: make(chan struct{}, maxHashing)}, nil
 }
 
+// randomLength is that of what newSecret gives.
+const randomLength = 43
+
+// newSecret gives 32 random bytes in base64url; what is told in an error.
+func (s *Service) newSecret(what string) (string, error) {
+	var random [32]byte
+	if _, err := io.ReadFull(s.Random, random[:]); err != nil {
+		return "", fmt.Errorf("access: no randomness for %s: %w", what, err)
+	}
+	return base64.RawURLEncoding.EncodeToString(random[:]), nil
+}
+
 func (s *Service) event(by fault.Actor, text string, facts map[string]string) queue.Event {
 	return queue.Event{At: s.Now(), Type: queue.EventAccess, Actor: by, Text: text, Facts: facts}
 }
 
-// touches remembers when uses were noted, so that many requests at once make
-// one write.
+// touches remembers when uses of tokens and sessions were noted, so that many
+// requests at once make one write.
 type touches struct {
 	mu sync.Mutex
-	at map[string]time.Time // by hash; as many as tokens were used
+	at map[string]time.Time // by hash; as many as were used within touchEvery
 }
 
 func (t *touches) due(hash string, now time.Time) bool {

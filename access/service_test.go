@@ -334,3 +334,27 @@ func TestANewPasswordCostsWhatIsRecommended(t *testing.T) {
 		t.Errorf("%v, %s", err, u.Password)
 	}
 }
+
+// Sessions are bound to User.Changed, of which a store keeps microseconds: two
+// passwords within one must not look like the same.
+func TestANewPasswordIsAlwaysLater(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.now = w.now.Truncate(time.Microsecond).Add(100 * time.Nanosecond)
+	w.add(t, "Ana", access.RoleViewer)
+	before := time.Time{}
+	for _, step := range []time.Duration{0, 500 * time.Nanosecond, 300 * time.Nanosecond, -time.Hour, time.Hour + time.Second} {
+		w.now = w.now.Add(step)
+		if err := w.SetPassword(t.Context(), "ana", password, kim); err != nil {
+			t.Fatal(err)
+		}
+		u, err := w.SignIn(t.Context(), "Ana", password, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.Changed.UnixMicro() <= before.UnixMicro() {
+			t.Errorf("after %v: changed %v, before %v", step, u.Changed, before)
+		}
+		before = u.Changed
+	}
+}

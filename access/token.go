@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -21,10 +19,10 @@ import (
 // for lost secrets.
 const secretPrefix = "edigw_"
 
-// secretLength is that of a whole secret: 32 random bytes in base64url.
-const secretLength = len(secretPrefix) + 43
+// secretLength is that of a whole secret.
+const secretLength = len(secretPrefix) + randomLength
 
-// touchEvery is how exact the last use of a token is kept.
+// touchEvery is how exact the last use of a token or session is kept.
 const touchEvery = time.Minute
 
 // Token is what is kept of an API token; its secret is shown once and not
@@ -92,11 +90,11 @@ func (s *Service) NewToken(ctx context.Context, name string, scopes []Scope, by 
 	if err != nil {
 		return "", Token{}, err
 	}
-	var random [32]byte
-	if _, err := io.ReadFull(s.Random, random[:]); err != nil {
-		return "", Token{}, fmt.Errorf("access: no randomness for a token: %w", err)
+	random, err := s.newSecret("a token")
+	if err != nil {
+		return "", Token{}, err
 	}
-	secret := secretPrefix + base64.RawURLEncoding.EncodeToString(random[:])
+	secret := secretPrefix + random
 	t := Token{Name: name, Scopes: scopes, Hash: hash(secret), Created: s.Now(), By: by}
 	e := s.event(by, "token "+name+" made with scopes "+strings.Join(texts(scopes), ", "), map[string]string{"token": name})
 	err = s.Store.AddToken(ctx, t, e)

@@ -45,7 +45,7 @@ type User struct {
 	Payloads bool   // may see the content of documents
 	Password string // encoded argon2id; see password.go
 	Created  time.Time
-	Changed  time.Time // of the password; sessions older than it are void
+	Changed  time.Time // of the password; it voids the sessions from before
 }
 
 // bounds of a password, in bytes.
@@ -64,6 +64,24 @@ func checkPassword(p string) error {
 // AddUser makes a user. The error is an *InputError, a *TakenError or the
 // store's.
 func (s *Service) AddUser(ctx context.Context, u User, password string, by fault.Actor) (User, error) {
+	u, err := s.newUser(ctx, u, password)
+	if err != nil {
+		return User{}, err
+	}
+	e := s.event(by, fmt.Sprintf("user %s added as %s", u.Name, u.Role), map[string]string{"user": u.Name, "role": string(u.Role)})
+	err = s.Store.AddUser(ctx, u, e)
+	if errors.Is(err, queue.ErrConflict) {
+		return User{}, &TakenError{Kind: "user", Name: u.Name}
+	}
+	if err != nil {
+		return User{}, fmt.Errorf("access: store user %s: %w", u.Name, err)
+	}
+	s.endSetup()
+	return u, nil
+}
+
+// newUser checks a user and hashes the password.
+func (s *Service) newUser(ctx context.Context, u User, password string) (User, error) {
 	if err := checkName(u.Name); err != nil {
 		return User{}, err
 	}
@@ -76,22 +94,14 @@ func (s *Service) AddUser(ctx context.Context, u User, password string, by fault
 	}
 	now := s.Now()
 	u.Password, u.Created, u.Changed = encoded, now, now
-	e := s.event(by, fmt.Sprintf("user %s added as %s", u.Name, u.Role), map[string]string{"user": u.Name, "role": string(u.Role)})
-	err = s.Store.AddUser(ctx, u, e)
-	if errors.Is(err, queue.ErrConflict) {
-		return User{}, &TakenError{Kind: "user", Name: u.Name}
-	}
-	if err != nil {
-		return User{}, fmt.Errorf("access: store user %s: %w", u.Name, err)
-	}
 	return u, nil
 }
 
 // Users lists the users, by name.
 func (s *Service) Users(ctx context.Context) ([]User, error) { return s.Store.Users(ctx) }
 
-// SetPassword gives a user another password and lifts a lock-out. The error is
-// an *InputError, queue.ErrNotFound or the store's.
+// SetPassword gives a user another password, ends his sessions and lifts a
+// lock-out. The error is an *InputError, queue.ErrNotFound or the store's.
 func (s *Service) SetPassword(ctx context.Context, name, password string, by fault.Actor) error {
 	u, err := s.Store.User(ctx, name)
 	if err != nil {
@@ -100,7 +110,7 @@ func (s *Service) SetPassword(ctx context.Context, name, password string, by fau
 	if u.Password, err = s.encode(ctx, password); err != nil {
 		return err
 	}
-	u.Changed = s.Now()
+	u.Changed = later(s.Now(), u.Changed)
 	if err := s.Store.SaveUser(ctx, u, s.event(by, "password of user "+u.Name+" changed", map[string]string{"user": u.Name})); err != nil {
 		return err
 	}
@@ -108,7 +118,19 @@ func (s *Service) SetPassword(ctx context.Context, name, password string, by fau
 	return nil
 }
 
-// RemoveUser takes a user away. The error is queue.ErrNotFound or the store's.
+// later is now, or the next instant after before if that is not later: whatever
+// the clock does, a new password voids the sessions from before. An instant is
+// a microsecond, which is what a store keeps of a time.
+func later(now, before time.Time) time.Time {
+	now, next := now.Truncate(time.Microsecond), before.Truncate(time.Microsecond).Add(time.Microsecond)
+	if now.Before(next) {
+		return next
+	}
+	return now
+}
+
+// RemoveUser takes a user and his sessions away. The error is
+// queue.ErrNotFound or the store's.
 func (s *Service) RemoveUser(ctx context.Context, name string, by fault.Actor) error {
 	if err := s.Store.RemoveUser(ctx, name, s.event(by, "user "+name+" removed", map[string]string{"user": name})); err != nil {
 		return err

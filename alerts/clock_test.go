@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,10 @@ func (s *settings) IDs() (ids []string) {
 	return ids
 }
 func (s *settings) Certificates(time.Time) []partner.CertificateInfo { return s.certs }
+
+func (s *settings) CertificatesOf(id string, now time.Time) []partner.CertificateInfo {
+	return slices.DeleteFunc(slices.Clone(s.Certificates(now)), func(c partner.CertificateInfo) bool { return c.Owner != id })
+}
 
 func TestCertificatesAreToldOfStepByStep(t *testing.T) {
 	t.Parallel()

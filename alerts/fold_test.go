@@ -51,6 +51,7 @@ func TestEventsOpenTheIncidentsOfTheTable(t *testing.T) {
 		"orphaned is a ticket":                          {[]queue.Event{event(queue.EventLaneOrphaned, "a")}, []string{"orphaned/a/ ticket"}},
 		"blocked is a ticket":                           {[]queue.Event{event(queue.EventLaneBlocked, "a")}, []string{"blocked/a/ ticket"}},
 		"store trouble is a page":                       {[]queue.Event{event(queue.EventStoreBroken, "")}, []string{"store/*/ page"}},
+		"no room is a page of its own":                  {[]queue.Event{event(queue.EventStoreBroken, "", "what", "room"), event(queue.EventStoreBroken, "")}, []string{"store/*/room page", "store/*/ page"}},
 		"a failing channel is a page":                   {[]queue.Event{event(queue.EventChannel, "", "channel", "mail", "state", "failing")}, []string{"channel/*/mail page"}},
 		"a channel that works opens nothing":            {[]queue.Event{event(queue.EventChannel, "", "channel", "mail", "state", "ok")}, nil},
 		"one key for two documents is a ticket":         {[]queue.Event{event(queue.EventKeyReused, "a"), event(queue.EventKeyReused, "a")}, []string{"key-reused/a/ ticket"}},
@@ -61,6 +62,9 @@ func TestEventsOpenTheIncidentsOfTheTable(t *testing.T) {
 		"a delivery is nothing":                         {[]queue.Event{event(queue.EventDelivered, "a", "proof", "receipt")}, nil},
 		"warn-by and overdue are tickets":               {[]queue.Event{event(queue.EventWarnBy, "a"), event(queue.EventOverdue, "a")}, []string{"warn-by/a/ ticket", "overdue/a/ ticket"}},
 		"contradicting receipts are a ticket":           {[]queue.Event{event(queue.EventAckConflict, "a")}, []string{"contradiction/a/ ticket"}},
+		"a receipt without evidence is a ticket":        {[]queue.Event{event(queue.EventEvidenceLost, "a")}, []string{"evidence/a/ ticket"}},
+		"lock-outs of all names are one ticket":         {[]queue.Event{event(queue.EventSignIn, "", "user", "kim", "locked", "true"), event(queue.EventSignIn, "", "user", "root", "locked", "true")}, []string{"lock-out/*/ ticket"}},
+		"a sign-in is nothing":                          {[]queue.Event{event(queue.EventSignIn, "")}, nil},
 		"an operator's stop is nothing":                 {[]queue.Event{event(queue.EventLaneStopped, "a")}, nil},
 		"a defect and a restore are tickets":            {[]queue.Event{event(queue.EventDefect, ""), event(queue.EventRestored, "")}, []string{"defect/*/ ticket", "restored/*/ ticket"}},
 		"a late refusal moves the letter to its reason": {[]queue.Event{event(queue.EventLetterChanged, "a", "reason", "rejected")}, []string{"letters/a/rejected ticket"}},
@@ -96,6 +100,33 @@ func TestThousandLettersAreOneIncident(t *testing.T) {
 	b, _ := Fold(Book{}, events, pace, t0)
 	if len(b.Incidents) != 1 || b.Incidents[0].Events != 1000 || b.State.Cursor != 1000 || b.State.Tally.Dead != 1000 {
 		t.Errorf("%d incidents, %+v", len(b.Incidents), b.State)
+	}
+}
+
+// When our own network works again, lanes get the group wait to take back what
+// it did to them before anybody is told of that.
+func TestTheEndOfAnIsolationGivesGrace(t *testing.T) {
+	t.Parallel()
+	now := t0.Add(10 * time.Minute)
+	due := now.Add(time.Second)
+	grace := now.Add(pace.Wait)
+	for name, c := range map[string]struct {
+		kind Kind
+		told int
+		want time.Time
+	}{
+		"an outage nobody was told of":       {KindOutage, 0, grace},
+		"letters nobody was told of":         {KindLetters, 0, grace},
+		"a deadline nobody was told of":      {KindDeadline, 0, grace},
+		"an outage that was told":            {KindOutage, 1, due},
+		"a certificate has nothing to do":    {KindCertificate, 0, due},
+		"nor has a settings file that's bad": {KindSettings, 0, due},
+	} {
+		was := Book{Incidents: []Incident{{Key: "x", Kind: c.kind, Partner: "a", Stage: Running, News: NewsOpened, Told: c.told, Due: due}}}
+		b, _ := Fold(was, []queue.Event{event(queue.EventReconnected, "b")}, pace, now)
+		if got := b.Incidents[0].Due; !got.Equal(c.want) {
+			t.Errorf("%s: due %v, want %v", name, got, c.want)
+		}
 	}
 }
 

@@ -57,6 +57,8 @@ const (
 	KindOverdue       Kind = "overdue"       // past their deadline and kept
 	KindDuplicate     Kind = "duplicate"     // a partner answered that it has it already
 	KindDefect        Kind = "defect"        // a fault of this program
+	KindEvidence      Kind = "evidence"      // receipts that could not be kept
+	KindLockout       Kind = "lock-out"      // names that were locked after wrong passwords
 	KindRestored      Kind = "restored"      // the store came from a backup
 )
 

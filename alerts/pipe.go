@@ -13,10 +13,12 @@ import (
 // Paces of the pipeline.
 const (
 	poll      = time.Second
-	readLimit = 1000             // events in one step
-	sweep     = time.Minute      // every incident is looked at again
-	certWatch = time.Hour        // certificates
-	keepState = 30 * time.Second // a cursor that nothing came of is stored no more often
+	readLimit = 1000        // events in one step
+	sweep     = time.Minute // every incident is looked at again
+	certWatch = time.Hour   // certificates
+
+	forgetLimit = 500              // rows dropped in one transaction
+	keepState   = 30 * time.Second // a cursor that nothing came of is stored no more often
 
 	maxClashes = 10 // conflicts in a row that somebody else's writes explain
 )

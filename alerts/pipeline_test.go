@@ -92,6 +92,10 @@ func (s *settings) Certificates(time.Time) []partner.CertificateInfo {
 	return slices.Clone(s.certs)
 }
 
+func (s *settings) CertificatesOf(id string, now time.Time) []partner.CertificateInfo {
+	return slices.DeleteFunc(slices.Clone(s.Certificates(now)), func(c partner.CertificateInfo) bool { return c.Owner != id })
+}
+
 // box is a channel that keeps what it gets.
 type box struct {
 	name string
@@ -301,6 +305,33 @@ func TestOneOutageIsOneIncidentFromPageToEnd(t *testing.T) {
 	}, "a", "b")
 }
 
+// The document that opened the breaker and used up its attempts is one of the
+// outage: no ticket of its own, counted among what is not delivered, and nothing
+// is settled before it is.
+func TestWhatTheOutageUsedUpIsTheOutages(t *testing.T) {
+	within(t, func(b *bench) {
+		o := queue.Outage{ID: "OUT-1", Number: 1, Partner: "a", Since: time.Now(), Cause: fault.CauseRefused}
+		b.outage(o, queue.EventBreakerOpened)
+		used := b.bury(b.accept("a"), fault.ReasonMaxAttempts, "", "OUT-1")
+		buried := b.bury(b.accept("a"), fault.ReasonCircuitOpen, "", "OUT-1")
+		b.pass(time.Minute)
+		o.Recovered = time.Now()
+		b.outage(o, queue.EventBreakerClosed)
+		b.pass(time.Minute)
+		all := []string{"[PAGE] A down since 00:00, refused [OUT-1]", "[PAGE] A answers again, 2 NOT delivered [OUT-1]"}
+		b.want(b.mail, all...)
+		b.settle(buried)
+		b.pass(4*time.Hour + time.Minute)
+		all = append(all, "[PAGE] A answers again, still, 1 NOT delivered [OUT-1]")
+		b.want(b.mail, all...)
+		b.settle(used)
+		o.Ended = time.Now()
+		b.outage(o, queue.EventOutageEnded)
+		b.pass(time.Minute)
+		b.want(b.mail, append(all, "[OK] A: all 2 settled, 0 lost [OUT-1]")...)
+	}, "a", "b")
+}
+
 func TestLettersOfACauseAreOneTicket(t *testing.T) {
 	within(t, func(b *bench) {
 		var letters []queue.Letter
@@ -338,7 +369,7 @@ func TestOurOwnNetworkIsOneAlert(t *testing.T) {
 		b.pass(10 * time.Minute)
 		b.want(b.mail, "[PAGE] Our own network: 5 of 5 partners unreachable since 00:00 [INC-1]")
 		b.must(b.store.Record(b.Context(), &queue.Result{Isolation: &queue.Isolation{}, Events: []queue.Event{{At: time.Now(), Type: queue.EventReconnected, Partner: "a", Text: "works"}}}))
-		b.pass(5 * time.Second)
+		b.pass(25 * time.Second) // lanes take back what was blamed on partners
 		for _, o := range outages[:2] {
 			o.Withdrawn, o.Recovered = true, time.Now()
 			b.outage(o, queue.EventBreakerClosed)

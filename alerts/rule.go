@@ -11,6 +11,7 @@ const (
 	EventDeadlineNear queue.EventType = "deadline-near"      // a troubled lane loses its first deadline within the hour
 	EventCertEnds     queue.EventType = "certificate-ends"   // and nothing takes over
 	EventAcknowledged queue.EventType = "alert-acknowledged" // an operator has the incident
+	EventTested       queue.EventType = "alert-tested"       // somebody sent a test over a channel
 )
 
 // gateway stands for the partner in keys of incidents that have none.
@@ -61,7 +62,7 @@ var rules = map[queue.EventType][]rule{
 	EventCertEnds:           {{kind: KindCertificate, opens: true, part: fact("id")}},
 	EventDeadlineNear:       {{kind: KindDeadline, opens: true}},
 	queue.EventDLQHealth:    {{kind: KindHealth, opens: true}},
-	queue.EventStoreBroken:  {{kind: KindStore, opens: true, fits: not(works)}, {kind: KindStore, fits: works}},
+	queue.EventStoreBroken:  {{kind: KindStore, opens: true, fits: not(works), part: fact("what")}, {kind: KindStore, fits: works, part: fact("what")}},
 	queue.EventChannel:      {{kind: KindChannel, opens: true, fits: not(works), part: fact("channel")}, {kind: KindChannel, fits: works, part: fact("channel")}},
 	queue.EventKeyReused:    {{kind: KindKeyReused, opens: true}},
 	queue.EventAckConflict:  {{kind: KindContradiction, opens: true}},
@@ -69,7 +70,9 @@ var rules = map[queue.EventType][]rule{
 	queue.EventOverdue:      {{kind: KindOverdue, opens: true}},
 	queue.EventDelivered:    {{kind: KindDuplicate, opens: true, fits: byDuplicate}},
 	queue.EventDefect:       {{kind: KindDefect, opens: true}},
+	queue.EventSignIn:       {{kind: KindLockout, opens: true, fits: lockout}},
 	queue.EventRestored:     {{kind: KindRestored, opens: true}},
+	queue.EventEvidenceLost: {{kind: KindEvidence, opens: true}},
 }
 
 // manner is how incidents of a kind behave.
@@ -98,13 +101,19 @@ var manners = map[Kind]manner{
 	KindWarnBy:        {severity: Ticket},
 	KindOverdue:       {severity: Ticket},
 	KindDefect:        {severity: Ticket},
+	KindLockout:       {severity: Ticket},
 	KindRestored:      {severity: Ticket},
+	KindEvidence:      {severity: Ticket},
 	KindDuplicate:     {severity: Info},
 }
 
 func ofOutage(e queue.Event) bool { return e.Outage != "" }
 
 func works(e queue.Event) bool { return e.Facts["state"] == "ok" }
+
+// lockout fits the event that a name was locked: one for each time, of whatever
+// name, so that a flood of names makes one incident.
+func lockout(e queue.Event) bool { return e.Facts["locked"] == "true" }
 
 func byDuplicate(e queue.Event) bool {
 	return e.Facts["proof"] == string(queue.ProofDuplicate)

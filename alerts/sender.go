@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -122,7 +123,7 @@ func (s *sender) one(ctx context.Context, n Notification) {
 			return
 		}
 		s.log.Error("what became of a notification is not recorded yet", keyNotification, n.ID, keyErr, saved)
-		if !rest(ctx, wait) {
+		if !instant.Rest(ctx, wait) {
 			return
 		}
 	}
@@ -215,16 +216,4 @@ func backoff(n int, first, longest time.Duration) time.Duration {
 		d *= 2
 	}
 	return min(d, longest)
-}
-
-// rest waits, and reports false if ctx ended first.
-func rest(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"edigw/fault"
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -97,14 +98,7 @@ func (s *Service) Stop(ctx context.Context) error {
 		return nil
 	}
 	end()
-	ended := make(chan struct{})
-	go func() { s.work.Wait(); close(ended) }()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return instant.Await(ctx, s.work.Wait)
 }
 
 // Poke says that there may be something new in the ledger. It never blocks;

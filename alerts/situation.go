@@ -1,8 +1,10 @@
 package alerts
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"edigw/partner"
@@ -37,6 +39,7 @@ type Letters struct {
 	Untried, Tried, Overdue    int // of the open ones, if they were read
 	Oldest                     time.Time
 	Detail                     string // of the newest that was read
+	Read                       int    // how many were read
 	More                       bool   // there are more than were read
 }
 
@@ -52,6 +55,7 @@ type Settings interface {
 	Partner(id string) (*partner.Partner, bool)
 	IDs() []string
 	Certificates(now time.Time) []partner.CertificateInfo
+	CertificatesOf(id string, now time.Time) []partner.CertificateInfo
 }
 
 // observer reads situations during one step; what is asked of the whole
@@ -65,6 +69,7 @@ type observer struct {
 	certs    []partner.CertificateInfo
 	listed   bool
 	isolated *queue.Isolation
+	most     int // letters to be read; 0: maxCounted
 }
 
 func (o *observer) allDepths(ctx context.Context) (_ []queue.Depth, err error) {
@@ -149,7 +154,11 @@ func (o *observer) lane(ctx context.Context, in Incident) (queue.Lane, error) {
 }
 
 func (o *observer) depth(ctx context.Context, lane string) (queue.Depth, error) {
-	all, err := o.allDepths(ctx)
+	all, err := o.depths, error(nil)
+	if !o.read {
+		partner, _, _ := strings.Cut(lane, "/")
+		all, err = o.store.PartnerDepths(ctx, partner)
+	}
 	for _, d := range all {
 		if d.Lane == lane {
 			return d, err
@@ -248,18 +257,21 @@ func (o *observer) study(ctx context.Context, in Incident, s Situation, b Book) 
 			s.Fine--
 		}
 	}
-	all, err := o.allDepths(ctx)
-	if err != nil {
+	var err error
+	if s.Depth, err = o.depth(ctx, s.Lane.Key); err != nil {
 		return s, err
 	}
-	for _, d := range all {
-		s.Waiting += d.Lined
-		if d.Lane == s.Lane.Key {
-			s.Depth = d
+	if in.Kind == KindIsolated { // of the whole gateway
+		all, err := o.allDepths(ctx)
+		if err != nil {
+			return s, err
+		}
+		for _, d := range all {
+			s.Waiting += d.Lined
 		}
 	}
-	for _, c := range o.certificates() {
-		if c.Owner == in.Partner && c.Use == partner.UseEncrypt && c.InForce && (s.Encrypts == nil || c.Begins.After(s.Encrypts.Begins)) {
+	for _, c := range o.set.CertificatesOf(in.Partner, o.now) {
+		if c.Use == partner.UseEncrypt && c.InForce && (s.Encrypts == nil || c.Begins.After(s.Encrypts.Begins)) {
 			s.Encrypts = &c
 		}
 	}
@@ -276,7 +288,7 @@ func (o *observer) count(ctx context.Context, in Incident, l Letters) (Letters, 
 		f.Outage = in.ID
 	} // letters of one cause may have several reasons: they are picked below
 	p := queue.Page{Limit: 500}
-	unsure := 0
+	unsure, most := 0, cmp.Or(o.most, maxCounted)
 	for read := 0; ; {
 		page, next, err := o.store.Letters(ctx, f, p)
 		if err != nil {
@@ -292,8 +304,8 @@ func (o *observer) count(ctx context.Context, in Incident, l Letters) (Letters, 
 				unsure++
 			}
 		}
-		if next == "" || read >= maxCounted {
-			l.More = next != ""
+		if next == "" || read >= most {
+			l.Read, l.More = read, next != ""
 			l.Uncertain = max(l.Uncertain, unsure)
 			return l, nil
 		}

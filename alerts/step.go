@@ -124,8 +124,11 @@ func (w *writing) watch(ctx context.Context) error {
 		w.certs = true
 		w.step.Events = append(w.step.Events, watchCertificates(w.book, w.see.set, w.now)...)
 		if keys := time.Duration(w.see.set.Gateway().Retention.Keys); keys > 0 {
-			if err := w.Store.ForgetAlerts(ctx, w.now.Add(-keys)); err != nil {
-				return err
+			for n := forgetLimit; n == forgetLimit; {
+				var err error
+				if n, err = w.Store.ForgetAlerts(ctx, w.now.Add(-keys), forgetLimit); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -29,6 +29,7 @@ type Facts interface {
 	Letters(ctx context.Context, f queue.LetterFilter, p queue.Page) ([]queue.Letter, string, error)
 	LetterGroups(ctx context.Context, f queue.LetterFilter) ([]queue.LetterGroup, error)
 	Depths(ctx context.Context) ([]queue.Depth, error)
+	PartnerDepths(ctx context.Context, partner string) ([]queue.Depth, error)
 	Isolation(ctx context.Context) (queue.Isolation, error)
 }
 
@@ -47,8 +48,9 @@ type Records interface {
 	SaveAlerts(ctx context.Context, s *Step) error
 	// ForgetAlerts drops incidents that were closed before then, with their
 	// notifications, and notifications without an incident that were sent
-	// before then. What is not sent stays, and so does its incident.
-	ForgetAlerts(ctx context.Context, before time.Time) error
+	// before then: at most limit rows, and says how many. What is not sent
+	// stays, and so does its incident.
+	ForgetAlerts(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
 // Outbox keeps what is on its way to a channel.

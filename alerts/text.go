@@ -44,10 +44,7 @@ type draft struct {
 // compose writes the text of an incident's news. The sentence on whose side it
 // probably is stands in every text of a running incident (words.md).
 func compose(t telling) Text {
-	d := drafts[t.in.Kind](t)
-	if t.in.News == NewsOver && d.news == "" {
-		d = t.ended()
-	}
+	d := t.draft()
 	name := t.name()
 	if d.bare {
 		name = ""
@@ -73,17 +70,30 @@ func compose(t telling) Text {
 	return text
 }
 
+// draft is what the incident's kind says.
+func (t telling) draft() draft {
+	d := drafts[t.in.Kind](t)
+	if t.in.News == NewsOver && d.news == "" {
+		return t.ended()
+	}
+	return d
+}
+
+// joined puts a name before its news.
+func joined(name, news string) string {
+	if !strings.HasPrefix(news, ":") && !strings.HasPrefix(news, ",") {
+		name += " "
+	}
+	return name + clean(news)
+}
+
 // subject puts the news into the part that everybody sees: a long name is cut,
 // not the news.
 func subject(tag, name, news, id string) string {
 	s := tag
 	if name != "" {
 		room := newsWidth - utf8.RuneCountInString(tag) - utf8.RuneCountInString(news) - 2
-		s += " " + clip(name, max(20, room))
-		if !strings.HasPrefix(news, ":") && !strings.HasPrefix(news, ",") {
-			s += " "
-		}
-		s += clean(news)
+		s += " " + joined(clip(name, max(20, room)), news)
 	} else {
 		s += " " + clean(news)
 	}

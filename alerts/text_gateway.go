@@ -25,13 +25,15 @@ var drafts = map[Kind]func(telling) draft{
 	KindOverdue:       noted(": past its due time, goes on", "see the lane", "ask whether they still want it"),
 	KindDuplicate:     noted(": delivered, partner says it already has it", "theirs, nothing to repair", ""),
 	KindDefect:        noted(": edigw has a defect", "ours: this program", "please report it with the log"),
+	KindEvidence:      noted(": receipt came and could not be kept as evidence", "ours: the disk of the data folder", "make room there; ask the partner to send the receipt again if you may need the proof"),
+	KindLockout:       draftLockout,
 	KindRestored:      noted("restored from a backup, lanes stopped", "ours", "look at the uncertain ones, then edigw partner start --all-partners"),
 }
 
 // what names the kinds that end without words of their own.
 var what = map[Kind]string{
 	KindBlocked: "the lane's stop", KindOrphaned: "the missing settings file", KindSettings: "the settings file",
-	KindCertificate: "the certificate", KindHealth: "the dead-letter queue", KindDeadline: "the deadline",
+	KindLockout: "the lock-out", KindCertificate: "the certificate", KindHealth: "the dead-letter queue", KindDeadline: "the deadline",
 }
 
 // noted is the text of kinds that gather single facts.
@@ -156,7 +158,21 @@ func draftIsolated(t telling) draft {
 	}}
 }
 
+// What lacks while the ledger still commits: the fact "what" of
+// queue.EventStoreBroken, and the cause of the incident.
+const (
+	RoomShort    = "room"   // the disk has no room for documents
+	BodiesBroken = "bodies" // the database of small documents cannot commit
+	FilesShort   = "files"  // no descriptor is left for connections
+)
+
 func draftStore(t telling) draft {
+	switch t.in.Cause {
+	case RoomShort:
+		return draftRoom(t)
+	case FilesShort:
+		return draftFiles(t)
+	}
 	if t.in.News == NewsOver {
 		return draft{bare: true, news: "The store works again, after " + words.Span(t.in.Over.Sub(t.in.Opened)), lines: []string{"Nothing accepted was lost."}}
 	}
@@ -165,6 +181,28 @@ func draftStore(t telling) draft {
 		"New documents are refused (507 or 503); what was accepted is safe.",
 		"Likely side: ours, the disk of the data folder.",
 	}, do: []string{"make room on the disk, look at its health"}}
+}
+
+func draftRoom(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{bare: true, news: "There is room for documents again, after " + words.Span(t.in.Over.Sub(t.in.Opened)), lines: []string{"Nothing accepted was lost."}}
+	}
+	return draft{bare: true, news: "No room for documents since " + t.clock(t.in.Opened), lines: []string{
+		sentence(t.in.Detail),
+		"New documents are refused (507 or 503); what was accepted goes out, and its results are recorded.",
+		"Likely side: ours, the disk of the data folder.",
+	}, do: []string{"make room on the disk"}}
+}
+
+func draftFiles(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{bare: true, news: "There are open files for connections again, after " + words.Span(t.in.Over.Sub(t.in.Opened)), lines: []string{"No attempt was used up, no partner was blamed."}}
+	}
+	return draft{bare: true, news: "No open file left for connections since " + t.clock(t.in.Opened), lines: []string{
+		sentence(t.in.Detail),
+		"Documents wait, no attempt is used up; partners may be turned away.",
+		"Likely side: ours, the limit on open files of this machine or service.",
+	}, do: []string{"raise LimitNOFILE, or lower limits.sockets", "see who holds connections"}}
 }
 
 func draftChannel(t telling) draft {
@@ -178,6 +216,25 @@ func draftChannel(t telling) draft {
 		"Its alerts are kept and tried again. This one comes over another channel.",
 		"Likely side: ours, alerts." + t.in.Cause + " in edigw.yaml or its server.",
 	}, do: []string{"look at the server and at the settings"}}
+}
+
+// maxName bounds the name that somebody typed; access bounds it too.
+const maxName = 63
+
+// draftLockout names what was locked last. Of what was typed nothing else is
+// told: it may be a password in the wrong field.
+func draftLockout(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{}
+	}
+	news := "sign-in locked after wrong passwords: " + clip(clean(t.in.Facts["user"]), maxName)
+	if t.in.Events > 1 {
+		news += " (" + number(t.in.Events) + " lock-outs)"
+	}
+	return draft{news: news, line: news, lines: []string{
+		"Ten wrong passwords for a name lock it for 15 min, also for the right one.",
+		"Likely side: somebody forgot a password, or somebody tries passwords. The audit page shows from where.",
+	}, do: []string{"ask that person", "edigw user passwd lifts the lock", "keep the console away from networks that need not reach it"}}
 }
 
 func draftHealth(t telling) draft {

@@ -167,15 +167,23 @@ func (t telling) outageAnswers() draft {
 			when(l.Untried > 0, number(l.Untried)+" never tried"),
 			when(l.Tried > 0, number(l.Tried)+" tried, did not arrive"),
 			when(l.Uncertain > 0, number(l.Uncertain)+" unknown"),
-			when(l.Overdue > 0, number(l.Overdue)+" past due")) + when(l.More, " (of the newest "+number(maxCounted)+")") + ".",
+			when(l.Overdue > 0, number(l.Overdue)+" past due")) + when(l.More, " (of the newest "+number(l.Read)+")") + ".",
 		"Likely side: it was theirs.",
-		"Nothing moves until you decide: " + t.link(),
+		"Nothing moves until you decide" + t.where(),
 	}
 	if t.s.Partner != nil && t.s.Partner.Lane.AutoReplay != nil {
-		d.lines[2] = "auto_replay takes what it may; the rest waits until you decide: " + t.link()
+		d.lines[2] = "auto_replay takes what it may; the rest waits until you decide" + t.where()
 	}
 	d.line = join("answers again", number(o.Open)+" *NOT delivered*", when(l.Uncertain > 0, number(l.Uncertain)+" unknown"))
 	return d
+}
+
+// where is where somebody decides; a page need not say it of itself.
+func (t telling) where() string {
+	if t.link() == "" {
+		return "."
+	}
+	return ": " + t.link()
 }
 
 // down says how long the partner was down.

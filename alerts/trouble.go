@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"edigw/internal/instant"
 	"edigw/internal/words"
 	"edigw/queue"
 )
@@ -51,7 +52,7 @@ func (s *Service) direct(ctx context.Context, to *sender, n Notification) {
 			return
 		}
 		s.Log.Error("nobody could be told of the store's trouble yet", keyChannel, n.Channel, keyErr, err)
-		if !rest(ctx, wait) {
+		if !instant.Rest(ctx, wait) {
 			return
 		}
 	}

@@ -144,28 +144,6 @@ func TestReplayIsRefusedWhileAnExchangeRuns(t *testing.T) {
 	conflict(t, err)
 }
 
-func TestUndoWithinItsSeconds(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	l := b.buried("northwind")
-	out, err := b.Replay(ctx(t), l.ID, Ask{Actor: kim, UndoFor: UndoWindow})
-	if err != nil || !out.Undo.Equal(t0.Add(UndoWindow)) {
-		t.Fatalf("undo until %v, %v", out.Undo, err)
-	}
-	got, err := b.Undo(ctx(t), l.ID, Ask{Actor: kim})
-	if err != nil || got.Status != queue.LetterOpen || b.message(l.Message).State != queue.Dead {
-		t.Fatalf("undone: %+v, %v", got, err)
-	}
-	if _, err = b.Undo(ctx(t), l.ID, Ask{Actor: kim}); err == nil {
-		t.Error("undone twice")
-	}
-	if _, err := b.Replay(ctx(t), l.ID, Ask{Actor: kim}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = b.Undo(ctx(t), l.ID, Ask{Actor: kim})
-	conflict(t, err) // one that started at once cannot be undone
-}
-
 func TestFreshIDOnlyAfterADefiniteRefusal(t *testing.T) {
 	t.Parallel()
 	said409 := queue.Attempt{Status: 409}
@@ -422,5 +400,19 @@ func TestUnknownLetterIsNotFound(t *testing.T) {
 	}
 	if _, err := b.Cancel(ctx(t), "nothing", Ask{Actor: kim, Note: "x"}); !errors.Is(err, queue.ErrNotFound) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A receipt that cannot be read now was not checked: nothing is said of it.
+func TestRecheckOfWhatCannotBeReadNow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	l := b.failed("northwind", distrusts, queue.Attempt{Raw: "receipts/ab"})
+	b.judge = fault.Outcome{Cause: fault.CauseStopped, Detail: "the store does not answer"}
+	if _, err := b.Recheck(ctx(t), l.ID, Ask{Actor: kim}); !errors.Is(err, queue.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+	if e := b.events(queue.EventAckIgnored); len(e) != 0 || b.letter(l.ID).Version != l.Version {
+		t.Errorf("events %+v", e)
 	}
 }

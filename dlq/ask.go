@@ -9,8 +9,8 @@ import (
 	"edigw/fault"
 )
 
-// maxNote bounds what an operator can write, in bytes.
-const maxNote = 1000
+// MaxNote bounds what an operator can write about an action, in bytes.
+const MaxNote = 1000
 
 // UndoWindow is how long a replay from the console can be undone.
 const UndoWindow = 5 * time.Second
@@ -29,8 +29,10 @@ func (a *Ask) check(needsNote bool) error {
 	switch {
 	case a.Note == "" && needsNote:
 		return &InputError{Field: "reason", Reason: "say why; it is kept with the document"}
-	case len(a.Note) > maxNote || !utf8.ValidString(a.Note):
-		return &InputError{Field: "reason", Reason: fmt.Sprintf("at most %d bytes of text", maxNote)}
+	case len(a.Note) > MaxNote || !utf8.ValidString(a.Note):
+		return &InputError{Field: "reason", Reason: fmt.Sprintf("at most %d bytes of text", MaxNote)}
+	case strings.HasPrefix(a.Note, jobNote):
+		return &InputError{Field: "reason", Reason: "a bulk replay writes reasons that begin so; use other words"}
 	case a.UndoFor < 0 || a.UndoFor > time.Minute:
 		return &InputError{Field: "undo", Reason: "from 0 to 60 s"}
 	}

@@ -121,16 +121,16 @@ func (s *Service) freeze(ctx context.Context, plan Plan, sel Selection, ask Bulk
 	if ask.Note != "" {
 		text += ": " + ask.Note
 	}
-	// The audit entry comes first: who asked must be known even if the next
-	// write fails.
-	if err := s.audit(ctx, j, ask.Actor, text); err != nil {
+	e := s.audit(j, ask.Actor, text)
+	if j, err = s.Store.FreezeReplay(ctx, j, sel.IDs, e); err != nil {
 		return Plan{}, err
 	}
-	if j, err = s.Store.FreezeReplay(ctx, j, sel.IDs); err != nil {
-		return Plan{}, err
-	}
+	s.audited(e, j)
 	plan.Job = j
 	s.poked()
+	if j.Counts.Total == 0 { // somebody was faster
+		return Plan{}, ErrNothingSelected
+	}
 	return plan, nil
 }
 
@@ -148,15 +148,16 @@ func described(sel Selection) string {
 	return text
 }
 
-// audit notes what somebody did to a bulk replay.
-func (s *Service) audit(ctx context.Context, j queue.ReplayJob, by fault.Actor, text string) error {
+// audit is what somebody did to a bulk replay, for the transaction that does it.
+func (s *Service) audit(j queue.ReplayJob, by fault.Actor, text string) queue.Event {
 	e := queue.Event{At: s.Now(), Type: queue.EventBulk, Partner: j.Filter.Partner, Outage: j.Filter.Outage, Actor: by, Text: "bulk replay " + j.ID + ": " + text}
 	e.Facts = map[string]string{"replay": j.ID, "total": fmt.Sprint(j.Counts.Total)}
-	if err := s.Store.AddEvents(ctx, e); err != nil {
-		return err
-	}
-	s.Log.Info(e.Text, keyJob, j.ID, keyActor, by.Name)
-	return nil
+	return e
+}
+
+// audited logs what was done.
+func (s *Service) audited(e queue.Event, j queue.ReplayJob) {
+	s.Log.Info(e.Text, keyJob, j.ID, keyActor, e.Actor.Name)
 }
 
 // Pause stops a bulk replay until Resume; what it has replayed goes on.
@@ -183,19 +184,21 @@ func (s *Service) turn(ctx context.Context, id string, by fault.Actor, to queue.
 	if err != nil {
 		return queue.ReplayJob{}, err
 	}
+	if j.Damaged != "" { // what is stored would be written over with less
+		return queue.ReplayJob{}, &ConflictError{Text: "What is stored of this bulk replay is damaged, so it stands still. Replay the rest of its letters anew."}
+	}
 	if !slices.Contains(from, j.Status) {
 		return queue.ReplayJob{}, &ConflictError{Text: fmt.Sprintf("The bulk replay is %s: it cannot be %s.", j.Status, done)}
 	}
-	if err := s.audit(ctx, j, by, fmt.Sprintf("%s with %d of %d left", done, j.Counts.Pending, j.Counts.Total)); err != nil {
-		return queue.ReplayJob{}, err
-	}
+	e := s.audit(j, by, fmt.Sprintf("%s with %d of %d left", done, j.Counts.Pending, j.Counts.Total))
 	j.Status = to
 	if to == queue.ReplayCancelled {
 		j.Finished = s.Now()
 	}
-	if err := s.Store.SaveReplay(ctx, j); err != nil {
+	if err := s.Store.SaveReplay(ctx, j, []queue.Event{e}); err != nil {
 		return queue.ReplayJob{}, err
 	}
+	s.audited(e, j)
 	s.poked()
 	return j, nil
 }

@@ -464,11 +464,18 @@ type bounded struct {
 	t *testing.T
 }
 
-func (s bounded) ReplayItems(ctx context.Context, job, status string, after, limit int) ([]queue.ReplayItem, error) {
-	if limit > page {
+func (s bounded) ReplayLine(ctx context.Context, job, partner string, after, limit int) ([]queue.ReplayItem, error) {
+	if limit > share {
 		s.t.Errorf("%d items asked for at once", limit)
 	}
-	return s.Store.ReplayItems(ctx, job, status, after, limit)
+	return s.Store.ReplayLine(ctx, job, partner, after, limit)
+}
+
+func (s bounded) ReplayUnderWay(ctx context.Context, job string, after, limit int) ([]queue.ReplayItem, error) {
+	if limit > maxLooks {
+		s.t.Errorf("%d items asked for at once", limit)
+	}
+	return s.Store.ReplayUnderWay(ctx, job, after, limit)
 }
 
 func (s bounded) Letters(ctx context.Context, f queue.LetterFilter, p queue.Page) ([]queue.Letter, string, error) {
@@ -530,8 +537,8 @@ func (s *dying) Record(ctx context.Context, results ...*queue.Result) error {
 	return s.write(func() error { return s.Store.Record(ctx, results...) })
 }
 
-func (s *dying) SaveReplay(ctx context.Context, j queue.ReplayJob, items ...queue.ReplayItem) error {
-	return s.write(func() error { return s.Store.SaveReplay(ctx, j, items...) })
+func (s *dying) SaveReplay(ctx context.Context, j queue.ReplayJob, events []queue.Event, items ...queue.ReplayItem) error {
+	return s.write(func() error { return s.Store.SaveReplay(ctx, j, events, items...) })
 }
 
 func (s *dying) AddEvents(ctx context.Context, events ...queue.Event) error {
@@ -592,5 +599,95 @@ func TestSingleReplayDuringABulkIsNotRepeated(t *testing.T) {
 		if m := b.message(l.Message); m.Round != 2 {
 			t.Errorf("round %d", m.Round)
 		}
+	})
+}
+
+// The audit entry of a bulk replay is of the transaction that does it: the
+// ledger never says what was not done.
+func TestWhatWasNotDoneIsNotInTheLedger(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.buried("northwind")
+	j := b.bulk(everything, BulkAsk{Actor: kim})
+	before := len(b.events(queue.EventBulk))
+	if before == 0 {
+		t.Fatal("who asked for the bulk replay is not known")
+	}
+	s, err := New(Options{Store: unsaved{b.store}, Partners: b, Lanes: b.lanes, Judge: b, Now: b.now, Log: b.Log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Pause(ctx(t), j.ID, kim); !errors.Is(err, errDead) {
+		t.Errorf("pause: %v", err)
+	}
+	if _, err := s.Bulk(ctx(t), everything, BulkAsk{Actor: kim, Confirm: Codes}); !errors.Is(err, errDead) {
+		t.Errorf("bulk: %v", err)
+	}
+	if n := len(b.events(queue.EventBulk)); n != before {
+		t.Errorf("%d entries, want %d", n, before)
+	}
+	if _, err := b.Pause(ctx(t), j.ID, kim); err != nil {
+		t.Fatal(err)
+	}
+	if e := b.events(queue.EventBulk); len(e) != before+1 || e[before].Actor != kim {
+		t.Errorf("entries %+v", e)
+	}
+}
+
+// unsaved is a store that takes no bulk replay.
+type unsaved struct{ Store }
+
+func (unsaved) FreezeReplay(context.Context, queue.ReplayJob, []string, ...queue.Event) (queue.ReplayJob, error) {
+	return queue.ReplayJob{}, errDead
+}
+
+func (unsaved) SaveReplay(context.Context, queue.ReplayJob, []queue.Event, ...queue.ReplayItem) error {
+	return errDead
+}
+
+// spoilt is a store in which the row of one bulk replay cannot be read.
+type spoilt struct {
+	Store
+	id string
+}
+
+func (s spoilt) ReplayJob(ctx context.Context, id string) (queue.ReplayJob, error) {
+	j, err := s.Store.ReplayJob(ctx, id)
+	if id == s.id {
+		j.Counts, j.Damaged = queue.ReplayCounts{}, "counts: unexpected end"
+	}
+	return j, err
+}
+
+// A bulk replay that cannot be read stands still as it is, whatever is asked of
+// it; the others go on.
+func TestADamagedBulkReplayHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := liveBench(t)
+		b.buried("northwind")
+		bad := b.bulk(everything, BulkAsk{})
+		b.partner("contoso")
+		b.buried("contoso")
+		good := b.bulk(Selection{Filter: queue.LetterFilter{Partner: "contoso"}}, BulkAsk{})
+		s, err := New(Options{Store: spoilt{b.store, bad.ID}, Partners: b, Lanes: b.lanes, Judge: b, Now: time.Now, Log: b.Log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runCtx, end := context.WithCancel(t.Context())
+		go s.Run(runCtx)
+		pass(time.Minute)
+		if c := b.job(good.ID).Counts; c.Replayed != 1 {
+			t.Errorf("the other one: %+v", c)
+		}
+		if j := b.job(bad.ID); j.Status != queue.ReplayRunning || j.Counts.Pending != 1 {
+			t.Errorf("what was stored of it was written over: %+v", j)
+		}
+		var no *ConflictError
+		if _, err := s.CancelBulk(t.Context(), bad.ID, kim); !errors.As(err, &no) {
+			t.Errorf("cancel: %v", err)
+		}
+		end()
+		synctest.Wait()
 	})
 }

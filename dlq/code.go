@@ -10,7 +10,7 @@ type Code string
 // Codes, in the order in which they are told.
 const (
 	PossibleDuplicate Code = "possible-duplicate" // the partner may have it, or no longer remembers its Message-ID
-	ChangedContent    Code = "changed-content"    // an earlier edition with other content was or may have been sent
+	ChangedContent    Code = "changed-content"    // an earlier edition with other content was, or may yet be, sent
 	Overtaken         Code = "overtaken"          // first in, first out, and a later document was delivered
 	Overdue           Code = "overdue"            // a deadline that the caller had set has passed
 	OutsideWindow     Code = "outside-window"     // it waits until the lane may send again

@@ -3,6 +3,7 @@ package dlq
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"edigw/queue"
@@ -20,6 +21,7 @@ func (s *Service) fresh(ctx context.Context, t target, ask Ask) ([]*queue.Result
 		return nil, err
 	}
 	in := t.input(queue.OnSupersede, ask)
+	in.Next = res.Message.ID
 	if in.Note == "" {
 		in.Note = "sent again under a fresh id, as " + res.Message.ID
 	}
@@ -28,6 +30,39 @@ func (s *Service) fresh(ctx context.Context, t target, ask Ask) ([]*queue.Result
 		return nil, err
 	}
 	return []*queue.Result{&gone, &res}, nil
+}
+
+// replaced ends the earlier editions that a document which was held back at the
+// door takes the place of, now that it is to go out as edition next: what waits
+// in line or as a letter and cannot have been sent (delivery.md §3). One that is
+// being sent now must end first.
+func (s *Service) replaced(ctx context.Context, t target, next string, ask Ask) (ended []*queue.Result, err error) {
+	m := t.message
+	if !m.Parked {
+		return nil, nil
+	}
+	editions, err := s.Store.Editions(ctx, m.Partner, m.Key)
+	if err != nil {
+		return nil, err
+	}
+	editions = slices.DeleteFunc(editions, func(e queue.Edition) bool { return e.Message.Edition >= m.Edition })
+	for _, e := range editions {
+		if e.Message.State == queue.Sending || s.Lanes.Running(e.Message.Lane, e.Message.ID) {
+			return nil, &ConflictError{Letter: t.letter.ID, Message: m.ID,
+				Text: fmt.Sprintf("Not possible: edition %s is being sent right now. Wait for the result. Nothing was changed.", e.Message.ID)}
+		}
+	}
+	gone, _ := queue.Succeed(editions)
+	for _, e := range gone {
+		in := e.Replaced(next, t.now)
+		in.Actor = ask.Actor
+		res, err := queue.Next(e.Message, in, queue.Rules{})
+		if err != nil {
+			return nil, err
+		}
+		ended = append(ended, &res)
+	}
+	return ended, nil
 }
 
 // edition makes the next edition of m's content. Of two that are made at once

@@ -51,7 +51,7 @@ func Assess(l queue.Letter, m queue.Message, f Facts, now time.Time) Assessment 
 	ask(l.Uncertain || m.Uncertain || forgotten(m, f.Duplicates, now), PossibleDuplicate)
 	ask(m.Parked || l.Reason == fault.ReasonChangedContent, ChangedContent)
 	ask(f.FIFO && (l.Overtaken || m.Overtaken), Overtaken)
-	ask(m.DeadlineGiven && !m.DeliverBy.IsZero() && now.After(m.DeliverBy), Overdue)
+	ask(m.Missed(now), Overdue)
 	ask(!f.Window, OutsideWindow)
 	ask(f.shut(), BreakerWait, BreakerProbe)
 	return a

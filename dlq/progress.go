@@ -7,42 +7,29 @@ import (
 	"edigw/queue"
 )
 
-// Bounds of one look at what became of replayed letters.
-const (
-	maxLooks = 200 // letters read
-	maxPages = 10  // pages of items read
-)
+// maxLooks bounds the letters read in one look at what became of them.
+const maxLooks = 200
 
 // sweep looks at letters that a bulk replay sent on their way and gives the
 // items that came to an end, with their counts in j. It goes round: what it
 // does not get to now it sees the next time.
 func (s *Service) sweep(ctx context.Context, w *work, j *queue.ReplayJob) ([]queue.ReplayItem, error) {
+	items, err := s.Store.ReplayUnderWay(ctx, w.id, w.swept, maxLooks)
+	if err != nil {
+		return nil, err
+	}
+	w.swept = 0
+	if len(items) == maxLooks {
+		w.swept = items[maxLooks-1].N
+	}
 	var ended []queue.ReplayItem
-	for looks, pages := 0, 0; looks < maxLooks && pages < maxPages; pages++ {
-		items, err := s.Store.ReplayItems(ctx, w.id, itemReplayed, w.swept, page)
+	for _, it := range items {
+		change, err := s.ended(ctx, &it, &j.Counts)
 		if err != nil {
 			return nil, err
 		}
-		for _, it := range items {
-			if looks >= maxLooks {
-				return ended, nil
-			}
-			w.swept = it.N
-			if it.Detail != "" {
-				continue
-			}
-			looks++
-			change, err := s.ended(ctx, &it, &j.Counts)
-			if err != nil {
-				return nil, err
-			}
-			if change {
-				ended = append(ended, it)
-			}
-		}
-		if len(items) < page {
-			w.swept = 0
-			break
+		if change {
+			ended = append(ended, it)
 		}
 	}
 	return ended, nil

@@ -137,18 +137,23 @@ func (b *bench) checkMessage(t fatal, m queue.Message) {
 	if want == "" && len(live) > 0 || want != "" && (len(live) != 1 || live[0].Status != want || live[0].ID != m.Letter) {
 		t.Fatalf("message %s is %s under letter %q; its letters: %+v", m.ID, m.State, m.Letter, live)
 	}
-	replays := 0
+	rounds, untried := 1, false
 	events, err := b.store.Timeline(context.Background(), m.ID)
 	if err != nil {
 		t.Fatalf("timeline: %v", err)
 	}
 	for _, e := range events {
-		if e.Type == queue.EventReplay {
-			replays++
+		switch {
+		case e.Type == queue.EventReplay:
+			rounds, untried = rounds+1, true
+		case e.Type == queue.EventSending:
+			untried = false
+		case (e.Type == queue.EventUndo || e.Type == queue.EventCancelled) && e.Letter != "" && untried:
+			rounds-- // taken back before it was tried
 		}
 	}
-	if m.Round != replays+1 {
-		t.Fatalf("message %s: round %d after %d replays", m.ID, m.Round, replays)
+	if m.Round != rounds {
+		t.Fatalf("message %s: round %d, want %d", m.ID, m.Round, rounds)
 	}
 }
 

@@ -158,7 +158,7 @@ func TestOptionsAreChecked(t *testing.T) {
 func TestBadAsksNameTheirField(t *testing.T) {
 	t.Parallel()
 	for field, ask := range map[string]Ask{
-		"reason":  {Note: string(make([]byte, maxNote+1))},
+		"reason":  {Note: string(make([]byte, MaxNote+1))},
 		"undo":    {UndoFor: time.Hour},
 		"confirm": {Confirm: []Code{"nonsense"}},
 	} {
@@ -166,5 +166,17 @@ func TestBadAsksNameTheirField(t *testing.T) {
 		if err := ask.check(false); !errors.As(err, &in) || in.Field != field {
 			t.Errorf("%s: got %v", field, err)
 		}
+	}
+}
+
+// TestTheNoteOfABulkReplayIsItsOwn: by it the job knows what it replayed.
+func TestTheNoteOfABulkReplayIsItsOwn(t *testing.T) {
+	t.Parallel()
+	var in *InputError
+	if err := (&Ask{Note: " bulk replay 06h2t11h"}).check(true); !errors.As(err, &in) || in.Field != "reason" {
+		t.Errorf("an operator may write it: %v", err)
+	}
+	if !byJob(queue.Letter{Note: note("06h2t11h")}, "06h2t11h") || byJob(queue.Letter{Note: note("06h2t11h2")}, "06h2t11h") {
+		t.Error("the job is not told by its whole note")
 	}
 }

@@ -43,7 +43,11 @@ func (s *Service) Recheck(ctx context.Context, id string, ask Ask) (Rechecked, e
 		if err != nil {
 			return err
 		}
-		out, err = s.judged(ctx, t, ask, s.Judge.Judge(ctx, t.message, builds, raw), raw)
+		o := s.Judge.Judge(ctx, t.message, builds, raw)
+		if o.Cause == fault.CauseStopped { // nothing was found: the receipt could not be looked at
+			return fmt.Errorf("dlq: check the receipt of letter %s again: %w: %s", id, queue.ErrUnavailable, o.Sentence())
+		}
+		out, err = s.judged(ctx, t, ask, o, raw)
 		return err
 	})
 	if err != nil {

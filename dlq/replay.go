@@ -54,7 +54,7 @@ func (s *Service) Replay(ctx context.Context, id string, ask Ask) (Replayed, err
 	if err != nil {
 		return Replayed{}, err
 	}
-	out := Replayed{Letter: *results[0].Closed, Message: *results[len(results)-1].Message}
+	out := Replayed{Letter: *results[0].Closed, Message: outgoing(results)}
 	if out.Message.Why == queue.WhyUndo {
 		out.Undo = out.Message.NextAt
 	}
@@ -72,20 +72,37 @@ func (s *Service) test(ctx context.Context, message string, by fault.Actor) {
 	}
 }
 
+// outgoing is the message that goes out of a replay; all others of it end.
+func outgoing(results []*queue.Result) queue.Message {
+	for _, r := range results {
+		if r.Message.State.Lined() {
+			return *r.Message
+		}
+	}
+	return *results[len(results)-1].Message
+}
+
 // again is the replay of an open letter. The first result closes the letter or
-// sets it replaying, the last holds the message that goes out.
+// sets it replaying. One that ends earlier editions starts at once: that they
+// ended cannot be undone.
 func (s *Service) again(ctx context.Context, t target, ask Ask) ([]*queue.Result, error) {
 	p, known := s.Partners.Partner(t.letter.Partner)
 	if (ask.FreshID || known && p.FreshID) && refused(t) {
 		return s.fresh(ctx, t, ask)
 	}
+	earlier, err := s.replaced(ctx, t, t.message.ID, ask)
+	if err != nil {
+		return nil, err
+	}
 	in := t.input(queue.OnReplay, ask)
-	in.NotUntil = t.now.Add(ask.UndoFor)
+	if len(earlier) == 0 {
+		in.NotUntil = t.now.Add(ask.UndoFor)
+	}
 	res, err := queue.Next(t.message, in, queue.Rules{})
 	if err != nil {
 		return nil, err
 	}
-	return []*queue.Result{&res}, nil
+	return append([]*queue.Result{&res}, earlier...), nil
 }
 
 // refused reports whether the partner's last word on a document was a clear

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edigw/fault"
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -77,7 +78,7 @@ func (s *Service) round(ctx context.Context, works map[string]*work, stale bool)
 			delete(works, id)
 			continue
 		}
-		next = sooner(next, due)
+		next = instant.Sooner(next, due)
 	}
 	s.pace.forget(s.Now())
 	return next, nil
@@ -94,11 +95,20 @@ func (s *Service) unfinished(ctx context.Context, works map[string]*work) error 
 		return err
 	}
 	for _, j := range append(running, all...) {
-		if works[j.ID] == nil && (j.Status == queue.ReplayRunning || underWay(j.Counts) > 0) {
+		if works[j.ID] == nil && s.whole(j) && (j.Status == queue.ReplayRunning || underWay(j.Counts) > 0) {
 			works[j.ID] = &work{id: j.ID}
 		}
 	}
 	return nil
+}
+
+// whole reports whether the row of a bulk replay can be read. One that cannot
+// stands still, and holds up no other: what it was allowed to do is not known.
+func (s *Service) whole(j queue.ReplayJob) bool {
+	if j.Damaged != "" {
+		s.Log.Error("a bulk replay stands still: what is stored of it is damaged; replay the rest of its letters anew", keyJob, j.ID, keyErr, j.Damaged)
+	}
+	return j.Damaged == ""
 }
 
 // underWay is how many replayed letters have not come to an end.
@@ -112,6 +122,9 @@ func (s *Service) advance(ctx context.Context, w *work) (next time.Time, finishe
 	j, err := s.Store.ReplayJob(ctx, w.id)
 	if err != nil {
 		return time.Time{}, false, err
+	}
+	if !s.whole(j) {
+		return time.Time{}, true, nil
 	}
 	var changed []queue.ReplayItem
 	if j.Status == queue.ReplayRunning && j.Counts.Pending > 0 {
@@ -128,20 +141,20 @@ func (s *Service) advance(ctx context.Context, w *work) (next time.Time, finishe
 			changed = append(changed, ended...)
 			w.sweepAt = now.Add(sweepWait)
 		}
-		next = sooner(next, w.sweepAt)
+		next = instant.Sooner(next, w.sweepAt)
 	}
 	done := j.Status == queue.ReplayRunning && j.Counts.Pending == 0 && underWay(j.Counts) == 0
+	var end []queue.Event
 	if done {
-		if err := s.finish(ctx, &j); err != nil {
-			return time.Time{}, false, err
-		}
+		end = []queue.Event{s.finish(&j)}
 	}
 	if len(changed) > 0 || done {
-		if err := s.Store.SaveReplay(ctx, j, changed...); err != nil {
+		if err := s.Store.SaveReplay(ctx, j, end, changed...); err != nil {
 			return time.Time{}, false, err
 		}
 	}
 	if done {
+		s.audited(end[0], j)
 		s.replay.Observe(j.Finished.Sub(j.Created).Seconds())
 	}
 	finished = j.Status != queue.ReplayRunning && underWay(j.Counts) == 0
@@ -149,22 +162,12 @@ func (s *Service) advance(ctx context.Context, w *work) (next time.Time, finishe
 }
 
 // finish ends a bulk replay of which every letter has come to an end.
-func (s *Service) finish(ctx context.Context, j *queue.ReplayJob) error {
+func (s *Service) finish(j *queue.ReplayJob) queue.Event {
 	c := j.Counts
 	text := fmt.Sprintf("finished: %d of %d delivered, %d failed again, %d left out, %d not possible", c.Delivered, c.Total, c.DiedAgain, c.Skipped, c.Failed)
-	if err := s.audit(ctx, *j, fault.Actor{}, text); err != nil {
-		return err
-	}
+	e := s.audit(*j, fault.Actor{}, text)
 	j.Status, j.Finished = queue.ReplayDone, s.Now()
-	return nil
-}
-
-// sooner is the earlier of two times of which the zero one means never.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
+	return e
 }
 
 func sorted[V any](m map[string]V) []string {

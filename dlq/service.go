@@ -32,8 +32,9 @@ type Options struct {
 	Now      func() time.Time // wall clock
 	Log      *slog.Logger
 
-	Bounds func() Bounds // when Health raises an alert; nil: never
-	Random io.Reader     // for ids; safe for concurrent use
+	Bounds   func() Bounds // when Health raises an alert; nil: never
+	Random   io.Reader     // for ids; safe for concurrent use
+	Contents Contents      // keeps edited documents; nil: none can be edited
 }
 
 // Service acts on letters. Its methods may be called concurrently and block

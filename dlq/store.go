@@ -2,6 +2,7 @@ package dlq
 
 import (
 	"context"
+	"time"
 
 	"edigw/breaker"
 	"edigw/fault"
@@ -16,6 +17,7 @@ type Store interface {
 	Letters
 	Messages
 	Jobs
+	Items
 	Outages
 }
 
@@ -43,11 +45,18 @@ type Messages interface {
 
 // Jobs keeps bulk replays.
 type Jobs interface {
-	FreezeReplay(ctx context.Context, j queue.ReplayJob, ids []string) (queue.ReplayJob, error)
+	Tally(ctx context.Context, f queue.LetterFilter, forgotten map[string]time.Time, now time.Time) ([]queue.Tally, error)
+	FreezeReplay(ctx context.Context, j queue.ReplayJob, ids []string, events ...queue.Event) (queue.ReplayJob, error)
 	ReplayJob(ctx context.Context, id string) (queue.ReplayJob, error)
 	ReplayJobs(ctx context.Context, s queue.ReplayStatus) ([]queue.ReplayJob, error)
-	ReplayItems(ctx context.Context, job, status string, after, limit int) ([]queue.ReplayItem, error)
-	SaveReplay(ctx context.Context, j queue.ReplayJob, items ...queue.ReplayItem) error
+	SaveReplay(ctx context.Context, j queue.ReplayJob, events []queue.Event, items ...queue.ReplayItem) error
+}
+
+// Items reads what is left of bulk replays.
+type Items interface {
+	ReplayPartners(ctx context.Context, job, after string, limit int) ([]string, error)
+	ReplayLine(ctx context.Context, job, partner string, after, limit int) ([]queue.ReplayItem, error)
+	ReplayUnderWay(ctx context.Context, job string, after, limit int) ([]queue.ReplayItem, error)
 }
 
 // Outages reads outages.

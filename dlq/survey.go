@@ -3,7 +3,7 @@ package dlq
 import (
 	"context"
 	"errors"
-	"slices"
+	"time"
 
 	"edigw/queue"
 )
@@ -25,39 +25,70 @@ func (v survey) missing(ask BulkAsk) []Code {
 	return need
 }
 
-// survey looks at every letter of a selection, page by page. Of ids, those
-// that are not open are left out, as when the set is frozen.
+// survey counts a selection: in the store what a filter selects, however much
+// it is, one by one what ids name. Of ids, those that are not open are left out,
+// as when the set is frozen.
 func (s *Service) survey(ctx context.Context, sel Selection) (survey, error) {
 	found := survey{codes: map[Code]int{}}
-	facts := map[string]Facts{} // by lane
-	if len(sel.IDs) > 0 {
-		for id := range seen(sel.IDs) {
-			l, err := s.Store.Letter(ctx, id)
-			if err != nil {
-				return survey{}, err
-			}
-			if err := s.count(ctx, &found, facts, l); err != nil {
-				return survey{}, err
-			}
-		}
-		return found, nil
+	if len(sel.IDs) == 0 {
+		return found, s.tally(ctx, &found, sel.Filter)
 	}
-	f := sel.Filter
-	f.Status = queue.LetterOpen
-	for cursor := ""; ; {
-		letters, next, err := s.Store.Letters(ctx, f, queue.Page{Limit: page, Cursor: cursor})
+	facts := map[string]Facts{} // by lane
+	for id := range seen(sel.IDs) {
+		l, err := s.Store.Letter(ctx, id)
 		if err != nil {
 			return survey{}, err
 		}
-		for _, l := range letters {
-			if err := s.count(ctx, &found, facts, l); err != nil {
-				return survey{}, err
-			}
-		}
-		if cursor = next; cursor == "" {
-			return found, nil
+		if err := s.count(ctx, &found, facts, l); err != nil {
+			return survey{}, err
 		}
 	}
+	return found, nil
+}
+
+// tally counts what a filter selects by the rules of Assess, lane by lane. An
+// exchange that runs is not looked for: its letter is refused when its turn
+// comes.
+func (s *Service) tally(ctx context.Context, v *survey, f queue.LetterFilter) error {
+	now := s.Now()
+	whose := f
+	whose.Status = ""
+	groups, err := s.Store.LetterGroups(ctx, whose)
+	if err != nil {
+		return err
+	}
+	forgotten := map[string]time.Time{}
+	for _, g := range groups {
+		if p, known := s.Partners.Partner(g.Partner); known && p.Duplicates > 0 {
+			forgotten[g.Partner] = now.Add(-p.Duplicates)
+		}
+	}
+	lanes, err := s.Store.Tally(ctx, f, forgotten, now)
+	for _, n := range lanes {
+		v.counts.Total += n.Counts.Total
+		v.counts.Pending += n.Counts.Pending
+		v.counts.NeverTried += n.Counts.NeverTried
+		v.counts.Uncertain += n.Counts.Uncertain
+		v.counts.Overtaken += n.Counts.Overtaken
+		v.counts.Overdue += n.Counts.Overdue
+		facts := s.facts(queue.Letter{Lane: n.Lane, Partner: n.Partner}, now)
+		if n.Direction == queue.In || !facts.Known {
+			continue // refused: nothing to confirm
+		}
+		for _, x := range []struct {
+			code Code
+			n    int
+			asks bool
+		}{
+			{PossibleDuplicate, n.Doubtful, true}, {ChangedContent, n.Changed, true}, {Overtaken, n.Passed, facts.FIFO}, {Overdue, n.Missed, true},
+			{OutsideWindow, n.Counts.Total, !facts.Window}, {BreakerWait, n.Counts.Total, facts.shut()}, {BreakerProbe, n.Counts.Total, facts.shut()},
+		} {
+			if x.asks && x.n > 0 {
+				v.codes[x.code] += x.n
+			}
+		}
+	}
+	return err
 }
 
 func seen(ids []string) map[string]bool {
@@ -80,26 +111,16 @@ func (s *Service) count(ctx context.Context, v *survey, facts map[string]Facts, 
 	if err != nil {
 		return err
 	}
+	now := s.Now()
 	f, ok := facts[l.Lane]
 	if !ok {
-		f = s.facts(l, s.Now())
+		f = s.facts(l, now)
 		facts[l.Lane] = f
 	}
 	f.Running = s.Lanes.Running(l.Lane, l.Message)
-	a := Assess(l, m, f, s.Now())
-	v.counts.Total++
-	v.counts.Pending++
-	for _, c := range a.Codes {
+	for _, c := range Assess(l, m, f, now).Codes {
 		v.codes[c]++
 	}
-	add := func(n *int, yes bool) {
-		if yes {
-			*n++
-		}
-	}
-	add(&v.counts.NeverTried, m.Total == 0)
-	add(&v.counts.Uncertain, l.Uncertain || m.Uncertain)
-	add(&v.counts.Overtaken, l.Overtaken)
-	add(&v.counts.Overdue, l.Overdue || slices.Contains(a.Codes, Overdue))
+	v.counts.Count(l, m, now)
 	return nil
 }

@@ -3,11 +3,11 @@ package dlq
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"edigw/breaker"
 	"edigw/fault"
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -51,7 +51,7 @@ func (s *Service) hand(ctx context.Context, w *work, j *queue.ReplayJob) (change
 			return nil, next, err
 		}
 		picked = append(picked, more...)
-		next = sooner(next, due)
+		next = instant.Sooner(next, due)
 		if len(picked) >= batch {
 			next = s.Now()
 			break
@@ -84,20 +84,18 @@ func tally(c *queue.ReplayCounts, status string) {
 	}
 }
 
-// read finds the partners of a bulk replay and where each one's part begins.
+// read finds the partners of a bulk replay.
 func (s *Service) read(ctx context.Context, w *work) error {
 	lines := map[string]*line{}
-	for after := 0; ; {
-		items, err := s.Store.ReplayItems(ctx, w.id, itemPending, after, page)
+	for after := ""; ; {
+		partners, err := s.Store.ReplayPartners(ctx, w.id, after, page)
 		if err != nil {
 			return err
 		}
-		for _, it := range items {
-			if after = it.N; lines[it.Partner] == nil {
-				lines[it.Partner] = &line{after: it.N - 1}
-			}
+		for _, id := range partners {
+			after, lines[id] = id, &line{}
 		}
-		if len(items) < page {
+		if len(partners) < page {
 			w.lines = lines
 			return nil
 		}
@@ -107,22 +105,12 @@ func (s *Service) read(ctx context.Context, w *work) error {
 // head is the partner's next item; false if there is none.
 func (s *Service) head(ctx context.Context, w *work, partner string) (queue.ReplayItem, bool, error) {
 	l := w.lines[partner]
-	for len(l.ahead) == 0 {
-		items, err := s.Store.ReplayItems(ctx, w.id, itemPending, l.after, page)
-		if err != nil {
+	if len(l.ahead) == 0 {
+		items, err := s.Store.ReplayLine(ctx, w.id, partner, l.after, share)
+		if err != nil || len(items) == 0 {
 			return queue.ReplayItem{}, false, err
 		}
-		for _, it := range items {
-			if len(l.ahead) == share {
-				break
-			}
-			if l.after = it.N; it.Partner == partner {
-				l.ahead = append(l.ahead, it)
-			}
-		}
-		if len(items) < page && len(l.ahead) == 0 {
-			return queue.ReplayItem{}, false, nil
-		}
+		l.ahead, l.after = items, items[len(items)-1].N
 	}
 	return l.ahead[0], true, nil
 }
@@ -141,7 +129,7 @@ func (s *Service) picks(ctx context.Context, w *work, partner string, j queue.Re
 	l := w.lines[partner]
 	for len(picked) < most {
 		now := s.Now()
-		if due := later(l.lookAt, s.pace.due(partner)); due.After(now) {
+		if due := instant.Later(l.lookAt, s.pace.due(partner)); due.After(now) {
 			return picked, due, nil
 		}
 		it, ok, err := s.head(ctx, w, partner)
@@ -228,7 +216,7 @@ func (s *Service) consider(ctx context.Context, l *line, j queue.ReplayJob, it q
 		return nil, err
 	}
 	p.item.Status = itemReplayed
-	p.message = p.results[len(p.results)-1].Message.ID
+	p.message = outgoing(p.results).ID
 	if f.Phase != breaker.Closed && l.test == "" {
 		l.test = p.message
 	}
@@ -263,11 +251,14 @@ func (s *Service) mayGo(ctx context.Context, l *line, a Assessment, f Facts, con
 	return true, nil
 }
 
-// note marks a replay as one of a bulk replay.
-func note(job string) string { return "bulk replay " + job }
+// jobNote begins the note that marks a replay as one of a bulk replay. Nobody
+// else can write it: Ask.check refuses it.
+const jobNote = "bulk replay "
+
+func note(job string) string { return jobNote + job }
 
 // byJob reports whether the letter was replayed by that bulk replay.
-func byJob(l queue.Letter, job string) bool { return strings.HasPrefix(l.Note, note(job)) }
+func byJob(l queue.Letter, job string) bool { return l.Note == note(job) }
 
 // replayAll records what was picked in one transaction, or one by one if
 // somebody else was faster with one of them; that one stays pending.
@@ -303,11 +294,4 @@ func (s *Service) replayAll(ctx context.Context, w *work, picked []*pick, by fau
 		}
 	}
 	return nil
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -319,14 +319,10 @@ func TestSendEndsWithItsContext(t *testing.T) {
 	t.Cleanup(func() { close(s.hang) })
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	begin := time.Now()
-	err := channel(g, nil).Send(ctx, note)
+	err := channel(g, nil).Send(ctx, note) // nothing else ends it: the server says nothing
 	var temporary *alerts.TemporaryError
 	if !errors.As(err, &temporary) {
 		t.Errorf("%v, want a temporary error", err)
-	}
-	if took := time.Since(begin); took > 10*time.Second {
-		t.Errorf("ended after %v", took)
 	}
 }
 
