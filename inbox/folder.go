@@ -1,235 +1,213 @@
 package inbox
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
-	"unicode/utf8"
 
-	"edigw/edi"
-	"edigw/queue"
 	"edigw/store/spool"
 )
 
-const (
-	factsSuffix = ".json"
-	maxName     = 200
-	maxFacts    = 1 << 20
-)
+// flushers is how many files of a batch are made durable at the same time: the
+// disk can do it for several by one write of its journal.
+const flushers = 4
 
-// place puts a document into the partner's folder: <date>/<name>, and the
-// facts beside it as <name>.json. Each appears whole or not at all, the facts
-// first. It returns where, below the partner's folder. What an earlier try,
-// cut off at any step, put there already is not put there twice.
-func (b *Inbox) place(m queue.Message, f Facts) (string, error) {
-	dir := filepath.Join(b.Dir, m.Partner)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+// place puts documents into the folders of their partners: <date>/<name>, and
+// the facts beside it as <name>.json. Each appears whole or not at all, the
+// facts first. What an earlier try, cut off at any step, put there already is
+// not put there twice. What fails is the err of its parcel.
+func (b *Inbox) place(all []*parcel) {
+	open := folders{inbox: b, byPath: map[string]*folder{}}
+	defer open.close()
+	for _, p := range all {
+		p.err = b.prepare(&open, p)
 	}
-	root, err := os.OpenRoot(dir) // nothing is written outside, whatever links lie there
-	if err != nil {
-		return "", err
+	b.flushFiles(all)
+	for _, p := range all {
+		if p.err == nil && !p.there {
+			p.err = b.name(p)
+		}
 	}
-	defer func() { _ = root.Close() }()
-	day := m.Accepted.UTC().Format(time.DateOnly)
-	if err := root.MkdirAll(day, 0o700); err != nil {
-		return "", err
+	open.flush()
+	for _, p := range all {
+		if p.err == nil {
+			p.err = p.folder.err
+		}
 	}
-	if err := b.syncFolders(m.Partner, root, day); err != nil {
-		return "", err
-	}
-	folder, err := root.OpenRoot(day)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = folder.Close() }()
-	p := placing{folder: folder, id: m.ID, name: nameOf(m, f)}
-	if placed, err := p.find(); placed || err != nil {
-		return path.Join(day, p.name), errors.Join(err, p.sync())
-	}
-	if err := b.prepare(p, m, f); err != nil {
-		return "", err
-	}
-	if err := b.name(&p); err != nil {
-		return "", err
-	}
-	if err := p.sync(); err != nil {
-		return "", err
-	}
-	return path.Join(day, p.name), nil
 }
 
-// name gives both files their names, one document at a time.
-func (b *Inbox) name(p *placing) error {
-	b.naming.Lock()
-	defer b.naming.Unlock()
-	if err := p.choose(); err != nil {
+// prepare writes both files of a document under their hidden names, unless it
+// lies there already.
+func (b *Inbox) prepare(open *folders, p *parcel) (err error) {
+	m := p.message
+	p.placing = placing{id: m.ID, name: nameOf(m, p.facts)}
+	if p.folder, err = open.get(m.Partner, m.Accepted.UTC().Format(time.DateOnly)); err != nil {
 		return err
 	}
-	return p.finish()
-}
-
-// placing is a document on its way into a folder.
-type placing struct {
-	folder *os.Root
-	id     string
-	name   string
-}
-
-// The names of the two files until they are whole.
-func (p *placing) document() string { return ".tmp~" + p.id }
-func (p *placing) facts() string    { return ".tmp~" + p.id + factsSuffix }
-
-// other is the name to take if the first is somebody else's.
-func (p *placing) other() string {
-	ext := path.Ext(p.name)
-	return strings.TrimSuffix(p.name, ext) + "~" + queue.Short(p.id) + ext
-}
-
-// find reports whether the facts lie there under one of the names already, and
-// finishes what was begun.
-func (p *placing) find() (bool, error) {
-	for _, name := range []string{p.name, p.other()} {
-		f, err := p.folder.Open(name + factsSuffix)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+	if !p.fresh {
+		if p.there, err = p.find(); p.there || err != nil {
+			return err
 		}
-		if err != nil {
-			return false, err
-		}
-		var there Facts
-		err = json.NewDecoder(io.LimitReader(f, maxFacts)).Decode(&there)
-		f.Close()
-		if err != nil || there.ID != p.id {
-			continue
-		}
-		p.name = name
-		err = p.folder.Rename(p.document(), name)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil // it was in its place, and may be taken by now
-		}
-		return true, err
 	}
-	return false, nil
+	return b.write(p)
 }
 
-// prepare writes both files under their hidden names, durably.
-func (b *Inbox) prepare(p placing, m queue.Message, f Facts) error {
-	payload, err := b.Spool.Open(spool.Payload, m.Payload.SHA256)
+// write writes both files; flushFiles makes them durable.
+func (b *Inbox) write(p *parcel) error {
+	payload, err := b.Spool.Open(spool.Payload, p.message.Payload.SHA256)
 	if err != nil {
 		return err
 	}
-	defer payload.Close()
-	if err := write(p.folder, p.document(), payload); err != nil {
+	defer func() { _ = payload.Close() }()
+	if err := p.create(p.document(), payload); err != nil {
 		return err
 	}
 	var text strings.Builder
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false) // people read it: <id@…>, not \u003cid@…\u003e
 	e.SetIndent("", "  ")
-	if err := e.Encode(f); err != nil {
+	if err := e.Encode(p.facts); err != nil {
 		return err
 	}
-	return write(p.folder, p.facts(), strings.NewReader(text.String()))
+	return p.create(p.hiddenFacts(), strings.NewReader(text.String()))
 }
 
-func write(folder *os.Root, name string, r io.Reader) error {
-	w, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+// flushFiles makes the files of a batch durable, a few at a time, and closes
+// them.
+func (b *Inbox) flushFiles(all []*parcel) {
+	next := make(chan *parcel)
+	var work sync.WaitGroup
+	for range min(flushers, len(all)) {
+		work.Go(func() {
+			for p := range next {
+				for _, f := range p.files {
+					if p.err == nil {
+						p.err = b.flush(f)
+					}
+					p.err = errors.Join(p.err, f.Close())
+				}
+				p.files = nil
+			}
+		})
+	}
+	for _, p := range all {
+		next <- p
+	}
+	close(next)
+	work.Wait()
+}
+
+// name gives both files their names, one document of a partner at a time.
+func (b *Inbox) name(p *parcel) error {
+	done, err := b.turns.wait(context.Background(), "naming "+p.message.Partner)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(w, r)
-	if err == nil {
-		err = w.Sync()
-	}
-	return errors.Join(err, w.Close())
-}
-
-// choose takes a name that is free for both files.
-func (p *placing) choose() error {
-	names := []string{p.name, p.other()}
-	for _, name := range names {
-		taken := false
-		for _, file := range []string{name, name + factsSuffix} {
-			_, err := p.folder.Lstat(file)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			taken = taken || err == nil
-		}
-		if !taken {
-			p.name = name
-			return nil
-		}
-	}
-	return fmt.Errorf("both %q and %q are taken in this folder", names[0], names[1])
-}
-
-// finish gives both files their names.
-func (p *placing) finish() error {
-	if err := p.folder.Rename(p.facts(), p.name+factsSuffix); err != nil {
+	defer done()
+	if err := p.choose(); err != nil {
 		return err
 	}
-	return p.folder.Rename(p.document(), p.name)
+	return p.finish()
 }
 
-// sync makes the names in the folder durable.
-func (p *placing) sync() error { return syncRoot(p.folder) }
+// folder is that of one partner and day.
+type folder struct {
+	*os.Root
+	day string
+	err error // it could not be opened or made durable
+}
+
+// folders are those that a batch goes to.
+type folders struct {
+	inbox  *Inbox
+	byPath map[string]*folder
+}
+
+// get opens the folder of a partner and a day, and makes it if it is missing.
+func (f *folders) get(partner, day string) (*folder, error) {
+	key := path.Join(partner, day)
+	one := f.byPath[key]
+	if one == nil {
+		one = &folder{day: day}
+		one.Root, one.err = f.inbox.openFolder(partner, day)
+		f.byPath[key] = one
+	}
+	return one, one.err
+}
+
+// flush makes the names in the folders durable.
+func (f *folders) flush() {
+	for _, one := range f.byPath {
+		if one.err == nil {
+			one.err = f.inbox.flushFolder(one.Root)
+		}
+	}
+}
+
+func (f *folders) close() {
+	for _, one := range f.byPath {
+		if one.Root != nil {
+			_ = one.Close()
+		}
+	}
+}
+
+func (b *Inbox) openFolder(partner, day string) (*os.Root, error) {
+	dir := filepath.Join(b.Dir, partner)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir) // nothing is written outside, whatever links lie there
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	if err := root.MkdirAll(day, 0o700); err != nil {
+		return nil, err
+	}
+	if err := b.syncFolders(partner, root, day); err != nil {
+		return nil, err
+	}
+	return root.OpenRoot(day)
+}
 
 // syncFolders makes the folders of a partner and of a day durable, the first
 // time that the day comes up: also an earlier process may have made them.
 func (b *Inbox) syncFolders(partner string, root *os.Root, day string) error {
-	b.naming.Lock()
-	defer b.naming.Unlock()
-	if b.synced[partner] == day {
+	b.mu.Lock()
+	known := b.synced[partner] == day
+	b.mu.Unlock()
+	if known {
 		return nil
 	}
-	err := syncRoot(root)
+	err := b.flushFolder(root)
 	for _, dir := range []string{b.Dir, filepath.Dir(b.Dir)} {
 		if err != nil {
 			return err
 		}
 		var parent *os.Root
 		if parent, err = os.OpenRoot(dir); err == nil {
-			err = errors.Join(syncRoot(parent), parent.Close())
+			err = errors.Join(b.flushFolder(parent), parent.Close())
 		}
 	}
 	if err == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		b.synced[partner] = day
 	}
 	return err
 }
 
-func syncRoot(root *os.Root) error {
+func (b *Inbox) flushFolder(root *os.Root) error {
 	dir, err := root.Open(".")
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
-
-// extensions are for documents that came without a name.
-var extensions = map[string]string{
-	string(edi.X12): ".x12", string(edi.EDIFACT): ".edi", string(edi.UBL): ".xml", string(edi.CII): ".xml", string(edi.XML): ".xml",
-}
-
-// nameOf is the partner's file name if it can be created anywhere, else one
-// made of the id.
-func nameOf(m queue.Message, f Facts) string {
-	name := m.Payload.FileName
-	if name != "" && len(name) <= maxName && utf8.ValidString(name) && name[0] != '.' && !strings.ContainsAny(name, "/\\\x00") {
-		return name
-	}
-	ext, ok := extensions[f.Kind]
-	if !ok {
-		ext = ".bin"
-	}
-	return "document-" + queue.Short(m.ID) + ext
+	return errors.Join(b.flush(dir), dir.Close())
 }

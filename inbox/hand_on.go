@@ -4,19 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"edigw/fault"
 	"edigw/queue"
 )
 
-// Documents that could not be put into their folder are tried again so often,
-// then they become letters.
-const (
-	pause    = 30 * time.Second
-	maxTries = 10
-	pageSize = 500
-)
+// maxTries is how often it is tried to put a document into its folder; then it
+// becomes a letter.
+const maxTries = 10
 
 // NotPossible says why a received message cannot be processed again; nothing
 // was changed.
@@ -25,43 +20,84 @@ type NotPossible struct{ Message, Why string }
 // Error names the message.
 func (e *NotPossible) Error() string { return fmt.Sprintf("message %s: %s", e.Message, e.Why) }
 
-// handOn puts the document of m into its folder and records that. The caller
-// holds the turn of m.ID. letter is m's, nil if it has none.
-func (b *Inbox) handOn(ctx context.Context, m queue.Message, letter *queue.Letter, f Facts) error {
-	where, err := b.place(m, f)
-	if err != nil {
-		return b.stuck(ctx, m, letter, err)
-	}
-	now := b.Now()
-	m.State, m.Detail, m.Finished, m.Letter = queue.Delivered, "in the inbox folder: "+where, now, ""
-	e := event(m, queue.EventDelivered, now, "put into the inbox folder")
-	e.Facts = map[string]string{"direction": string(queue.In), "file": where}
-	res := queue.Result{Message: &m, Events: []queue.Event{e}}
-	if letter != nil {
-		letter.Status, letter.ClosedAs, letter.Closed = queue.LetterClosed, queue.ClosedDelivered, now
-		closed := event(m, queue.EventLetterClosed, now, string(letter.ClosedAs))
-		closed.Letter, closed.Actor = letter.ID, letter.Actor
-		closed.Facts = map[string]string{"as": string(letter.ClosedAs), "reason": string(letter.Reason)}
-		res.Closed, res.Events = letter, append(res.Events, closed)
-	}
-	if err := b.Store.Record(ctx, &res); err != nil {
-		if letter == nil {
-			b.failed(m.ID)
+// handOn puts documents into their folders and records that. What fails is the
+// err of its parcel, and no other's.
+func (b *Inbox) handOn(ctx context.Context, all ...*parcel) {
+	b.place(all)
+	var placed []*parcel
+	for _, p := range all {
+		if p.err != nil {
+			p.err = b.stuck(ctx, p)
+			continue
 		}
-		b.Log.Error("a received document lies in its folder, but that could not be recorded", keyPartner, m.Partner, keyMessage, m.ID, keyFile, where, keyErr, err)
-		return err
+		placed = append(placed, p)
 	}
-	b.settled(m.ID)
-	b.Count(m)
-	return nil
+	if len(placed) > 0 {
+		b.deliver(ctx, placed)
+	}
 }
 
-// failed counts a failure and returns how many there were.
-func (b *Inbox) failed(id string) int {
+// deliver records that documents lie in their folders: together, or one by one
+// if that fails, so that one that was changed meanwhile holds no other back.
+func (b *Inbox) deliver(ctx context.Context, placed []*parcel) {
+	results := make([]*queue.Result, len(placed))
+	for i, p := range placed {
+		results[i] = b.delivered(p)
+	}
+	err := b.Store.Record(ctx, results...)
+	if err != nil && len(placed) > 1 {
+		for _, p := range placed {
+			b.deliver(ctx, []*parcel{p})
+		}
+		return
+	}
+	for i, p := range placed {
+		if p.err = err; err == nil {
+			b.settled(p.message.ID)
+			b.Count(*results[i].Message)
+			continue
+		}
+		if p.letter == nil {
+			b.failed(p.message.ID, true)
+		}
+		b.Log.Error("a received document lies in its folder, but that could not be recorded", keyPartner, p.message.Partner, keyMessage, p.message.ID, keyFile, p.where(), keyErr, err)
+	}
+}
+
+// delivered is the result of a document that lies in its folder.
+func (b *Inbox) delivered(p *parcel) *queue.Result {
+	m, now := p.message, b.Now()
+	m.State, m.Detail, m.Finished, m.Letter = queue.Delivered, "in the inbox folder: "+p.where(), now, ""
+	e := event(m, queue.EventDelivered, now, "put into the inbox folder")
+	e.Facts = map[string]string{"direction": string(queue.In), "file": p.where()}
+	res := &queue.Result{Message: &m, Events: []queue.Event{e}}
+	if p.letter != nil {
+		l := *p.letter
+		l.Status, l.ClosedAs, l.Closed = queue.LetterClosed, queue.ClosedDelivered, now
+		closed := event(m, queue.EventLetterClosed, now, string(l.ClosedAs))
+		closed.Letter, closed.Actor = l.ID, l.Actor
+		closed.Facts = map[string]string{"as": string(l.ClosedAs), "reason": string(l.Reason)}
+		res.Closed, res.Events = &l, append(res.Events, closed)
+	}
+	return res
+}
+
+// failed notes a failure, and returns how many there were that count. The
+// others are our own store's, which does not answer now: the folder and the
+// document may be as good as ever.
+func (b *Inbox) failed(id string, counts bool) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.failures[id]++
-	return b.failures[id]
+	n := b.failures[id]
+	if counts {
+		n++
+	}
+	b.failures[id] = n
+	return n
+}
+
+func passes(err error) bool {
+	return errors.Is(err, queue.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // settled forgets the failures of a message.
@@ -71,11 +107,13 @@ func (b *Inbox) settled(id string) {
 	delete(b.failures, id)
 }
 
-// stuck makes a letter of a document that cannot be handed on for too long.
-func (b *Inbox) stuck(ctx context.Context, m queue.Message, letter *queue.Letter, cause error) error {
-	b.Log.Error("a received document cannot be put into its folder", keyPartner, m.Partner, keyMessage, m.ID, keyErr, cause)
-	cause = fmt.Errorf("inbox: the document cannot be put into the folder inbox/%s: %w", m.Partner, cause)
-	if letter != nil || b.failed(m.ID) < maxTries {
+// stuck makes a letter of a document that cannot be handed on for too long. It
+// returns why it cannot.
+func (b *Inbox) stuck(ctx context.Context, p *parcel) error {
+	m := p.message
+	b.Log.Error("a received document cannot be put into its folder", keyPartner, m.Partner, keyMessage, m.ID, keyErr, p.err)
+	cause := fmt.Errorf("inbox: the document cannot be put into the folder inbox/%s: %w", m.Partner, p.err)
+	if p.letter != nil || b.failed(m.ID, !passes(p.err)) < maxTries {
 		return cause
 	}
 	l, e, err := b.bury(&m, fault.ReasonLocal, cause.Error())
@@ -121,116 +159,26 @@ func (b *Inbox) Process(ctx context.Context, message string, by fault.Actor, not
 		if e.Message.ID == m.ID && e.Letter != nil {
 			l := *e.Letter
 			l.Actor, l.Note = by, note
-			return b.resume(ctx, e.Message, &l)
+			p, err := b.parcel(ctx, e.Message, &l)
+			if err != nil {
+				return err
+			}
+			b.handOn(ctx, p)
+			return p.err
 		}
 	}
 	return &NotPossible{message, "its letter is closed"}
 }
 
-// resume hands on what was received before. The caller holds the turn of m.ID.
-func (b *Inbox) resume(ctx context.Context, m queue.Message, letter *queue.Letter) error {
+// parcel is a document that was received before. The caller holds its turn.
+func (b *Inbox) parcel(ctx context.Context, m queue.Message, letter *queue.Letter) (*parcel, error) {
 	builds, err := b.Store.Builds(ctx, m.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	record, err := ReadRecord(builds)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return b.handOn(ctx, m, letter, record.Facts)
-}
-
-// Start hands on what an earlier process left, and from then on what could not
-// be handed on at once.
-func (b *Inbox) Start(ctx context.Context) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.halt != nil {
-		return errors.New("inbox: it was started before")
-	}
-	ctx, b.halt = context.WithCancel(context.WithoutCancel(ctx))
-	b.ended = make(chan struct{})
-	go func() {
-		defer close(b.ended)
-		t := time.NewTicker(pause)
-		defer t.Stop()
-		for all := true; ; all = b.troubled() {
-			if all {
-				b.sweep(ctx)
-			}
-			select {
-			case <-t.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return nil
-}
-
-// Stop ends what Start began, within ctx. It is idempotent and safe before
-// Start.
-func (b *Inbox) Stop(ctx context.Context) error {
-	b.mu.Lock()
-	halt, ended := b.halt, b.ended
-	b.mu.Unlock()
-	if halt == nil {
-		return nil
-	}
-	halt()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (b *Inbox) troubled() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.failures) > 0
-}
-
-// sweep hands on every document that is received and not delivered.
-func (b *Inbox) sweep(ctx context.Context) {
-	f := queue.MessageFilter{Direction: queue.In, States: []queue.State{queue.Received}}
-	for cursor := ""; ctx.Err() == nil; {
-		page, next, err := b.Store.Messages(ctx, f, queue.Page{Limit: pageSize, Cursor: cursor})
-		if err != nil {
-			b.failed("")
-			b.Log.Error("received documents cannot be listed", keyErr, err)
-			return
-		}
-		for _, m := range page {
-			if ctx.Err() != nil {
-				return
-			}
-			b.retry(ctx, m.ID)
-		}
-		if cursor = next; next == "" {
-			b.settled("")
-			return
-		}
-	}
-}
-
-// retry hands one document on, unless that happened meanwhile.
-func (b *Inbox) retry(ctx context.Context, id string) {
-	done, err := b.turns.wait(ctx, id)
-	if err != nil {
-		return
-	}
-	defer done()
-	m, err := b.Store.Message(ctx, id)
-	switch {
-	case err != nil:
-	case m.State == queue.Received:
-		err = b.resume(ctx, m, nil)
-	default:
-		b.settled(id)
-	}
-	if err != nil {
-		b.Log.Warn("a received document waits for its folder", keyMessage, id, keyErr, err)
-	}
+	return &parcel{message: m, letter: letter, facts: record.Facts}, nil
 }

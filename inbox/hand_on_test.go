@@ -5,15 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"edigw/fault"
 	"edigw/queue"
+	"edigw/store/spool"
 )
 
 // bar puts a file where the partner's folder should be.
@@ -39,9 +37,9 @@ func TestFolderThatFailsDelaysNoAnswer(t *testing.T) {
 	if m := h.messages(queue.In)[0]; m.State != queue.Received {
 		t.Fatalf("state is %s", m.State)
 	}
-	h.sweep(context.Background())
+	h.sweep()
 	h.unbar()
-	h.sweep(context.Background())
+	h.sweep()
 	if m := h.messages(queue.In)[0]; m.State != queue.Delivered || h.read("2026-12-01/order.x12") != order {
 		t.Errorf("state is %s, files %v", m.State, h.tree())
 	}
@@ -57,7 +55,7 @@ func TestFolderThatFailsForLongMakesALetterThatCanBeProcessed(t *testing.T) {
 	h.bar()
 	h.receive(message("<1@n.example>", order, "wire-1"))
 	for range maxTries {
-		h.sweep(ctx)
+		h.sweep()
 	}
 	open := h.letters(queue.LetterOpen)
 	if len(open) != 1 || open[0].Reason != fault.ReasonLocal || h.troubled() {
@@ -97,135 +95,6 @@ func TestRefusedMessageCannotBeProcessed(t *testing.T) {
 	}
 }
 
-// Each case is what a kill at one step of handing a document on leaves behind.
-func TestKillAtEveryStepOfHandingOn(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		die  func(*house, *placing, queue.Message)
-	}{
-		{"before anything", func(*house, *placing, queue.Message) {}},
-		{"half the document is written", func(_ *house, p *placing, _ queue.Message) {
-			write(p.folder, p.document(), strings.NewReader(order[:50]))
-		}},
-		{"both are written", func(h *house, p *placing, m queue.Message) { h.prepare(*p, m, h.Inbox.factsFor(m)) }},
-		{"the facts have their name", func(h *house, p *placing, m queue.Message) {
-			h.prepare(*p, m, h.Inbox.factsFor(m))
-			p.folder.Rename(p.facts(), p.name+factsSuffix)
-		}},
-		{"the document has its name", func(h *house, p *placing, m queue.Message) {
-			h.prepare(*p, m, h.Inbox.factsFor(m))
-			p.finish()
-		}},
-		{"the document was fetched", func(h *house, p *placing, m queue.Message) {
-			h.prepare(*p, m, h.Inbox.factsFor(m))
-			p.finish()
-			p.folder.Remove(p.name)
-		}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			h := open(t)
-			h.bar()
-			h.receive(message("<1@n.example>", order, "wire-1"))
-			h.unbar()
-			m := h.messages(queue.In)[0]
-			day := filepath.Join(h.Dir, "northwind", "2026-12-01")
-			if err := os.MkdirAll(day, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			folder, err := os.OpenRoot(day)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer folder.Close()
-			tt.die(h, &placing{folder: folder, id: m.ID, name: "order.x12"}, m)
-			h.restart(h.Dir)
-			h.sweep(context.Background())
-			want := []string{"2026-12-01/order.x12", "2026-12-01/order.x12.json"}
-			if tt.name == "the document was fetched" {
-				want = want[1:]
-			} else if h.read(want[0]) != order {
-				t.Error("the document is not whole")
-			}
-			if diff := cmp.Diff(want, h.tree()); diff != "" {
-				t.Errorf("files differ:\n%s", diff)
-			}
-			if m := h.messages(queue.In)[0]; m.State != queue.Delivered {
-				t.Errorf("state is %s", m.State)
-			}
-		})
-	}
-}
-
-// factsFor reads the facts of a message back.
-func (b *Inbox) factsFor(m queue.Message) Facts {
-	builds, _ := b.Store.Builds(context.Background(), m.ID)
-	r, _ := ReadRecord(builds)
-	return r.Facts
-}
-
-func TestNoFileIsOverwrittenOrUnsafe(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name  string
-		given string
-		there []string
-		want  func(short string) string
-	}{
-		{"free", "a.x12", nil, func(string) string { return "a.x12" }},
-		{"taken", "a.x12", []string{"a.x12"}, func(s string) string { return "a~" + s + ".x12" }},
-		{"its facts are taken", "a", []string{"a.json"}, func(s string) string { return "a~" + s }},
-		{"no name", "", nil, func(s string) string { return "document-" + s + ".x12" }},
-		{"way out", "../a.x12", nil, func(s string) string { return "document-" + s + ".x12" }},
-		{"hidden", ".a", nil, func(s string) string { return "document-" + s + ".x12" }},
-		{"too long", strings.Repeat("a", 201), nil, func(s string) string { return "document-" + s + ".x12" }},
-		{"not text", "a\xff", nil, func(s string) string { return "document-" + s + ".x12" }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			h := open(t)
-			day := filepath.Join(h.Dir, "northwind", "2026-12-01")
-			if err := os.MkdirAll(day, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			for _, name := range tt.there {
-				if err := os.WriteFile(filepath.Join(day, name), []byte("mine"), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			r := message("<1@n.example>", order, "wire-1")
-			r.FileName = tt.given
-			h.receive(r)
-			name := "2026-12-01/" + tt.want(queue.Short(h.messages(queue.In)[0].ID))
-			if h.read(name) != order || h.facts(name+".json").SHA256 != digest(order) {
-				t.Errorf("files are %v", h.tree())
-			}
-			for _, there := range tt.there {
-				if h.read("2026-12-01/"+there) != "mine" {
-					t.Errorf("%s was overwritten", there)
-				}
-			}
-		})
-	}
-}
-
-func TestFolderIsNotLeftThroughLinks(t *testing.T) {
-	t.Parallel()
-	h := open(t)
-	outside := t.TempDir()
-	if err := os.Mkdir(filepath.Join(h.Dir, "northwind"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, filepath.Join(h.Dir, "northwind", "2026-12-01")); err != nil {
-		t.Fatal(err)
-	}
-	h.receive(message("<1@n.example>", order, "wire-1"))
-	if all, _ := os.ReadDir(outside); len(all) != 0 || h.messages(queue.In)[0].State != queue.Received {
-		t.Errorf("%v was written outside", all)
-	}
-}
-
 func TestStartHandsOnWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -251,5 +120,38 @@ func TestStartHandsOnWhatWasLeft(t *testing.T) {
 	})
 	if m := h.messages(queue.In)[0]; m.State != queue.Delivered {
 		t.Errorf("state is %s", m.State)
+	}
+}
+
+// absent is a store of small bodies that does not answer.
+type absent struct{ spool.Small }
+
+func (absent) Get(context.Context, string, string) ([]byte, error) {
+	return nil, queue.ErrUnavailable
+}
+
+// A store that does not answer says nothing of the document: however often it
+// is asked, that makes no letter.
+func TestADocumentThatCannotBeReadNowWaits(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.bar()
+	h.receive(message("<1@n.example>", order, "wire-1"))
+	h.unbar()
+	there := h.Spool
+	var err error
+	if h.Spool, err = spool.Open(t.TempDir(), absent{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * maxTries {
+		h.sweep()
+	}
+	if l := h.letters(queue.LetterOpen); len(l) != 0 || !h.troubled() {
+		t.Errorf("letters %+v, troubled %v", l, h.troubled())
+	}
+	h.Spool = there
+	h.sweep()
+	if len(h.tree()) != 2 || h.troubled() {
+		t.Errorf("files %v, troubled %v", h.tree(), h.troubled())
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -71,15 +72,16 @@ type Options struct {
 // Inbox meets as2.Inbox and as2.Acks. Its methods may be called concurrently.
 type Inbox struct {
 	Options
-	turns   turns
-	budget  budget
-	naming  sync.Mutex        // held while a document gets its name in a folder
-	synced  map[string]string // partner → day whose folder is durable
-	repeats *prometheus.CounterVec
+	turns    turns
+	budget   budget
+	couriers couriers
+	flush    func(*os.File) error // makes a file or the names in a folder durable
+	repeats  *prometheus.CounterVec
 
 	mu       sync.Mutex
-	failures map[string]int // message → how often it could not be handed on
-	ended    chan struct{}
+	failures map[string]int    // message → how often it could not be handed on
+	synced   map[string]string // partner → day whose folder is durable
+	sweeper  sync.WaitGroup
 	halt     context.CancelFunc
 }
 
@@ -102,13 +104,16 @@ func New(o Options) (*Inbox, error) {
 	if o.Random == nil {
 		o.Random = rand.Reader
 	}
-	return &Inbox{
+	b := &Inbox{
 		Options: o, turns: turns{held: map[string]chan struct{}{}}, budget: budget{spent: map[string]*share{}}, failures: map[string]int{}, synced: map[string]string{},
+		flush: (*os.File).Sync,
 		repeats: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "edigw", Name: "duplicates_total", Help: "Documents and messages that came again.",
 			ConstLabels: prometheus.Labels{"direction": string(queue.In)},
 		}, []string{"partner"}),
-	}, nil
+	}
+	b.couriers = couriers{lines: map[string]*line{}, moved: make(chan struct{}), handOn: b.handOn}
+	return b, nil
 }
 
 // Collectors gives the metrics of the inbox, to be registered once.

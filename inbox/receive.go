@@ -24,9 +24,9 @@ const margin = 1 << 20
 // what it was about.
 const maxRaces = 5
 
-// Receive meets as2.Inbox. A document is durable in the spool, with its
-// message and the answer, before it is put into the partner's folder; if that
-// fails it is tried again later, and the partner is answered all the same.
+// Receive meets as2.Inbox. It returns when a document is durable in the spool,
+// with its message and the answer; a courier puts it into the partner's folder
+// right after that, and if this fails it is tried again later.
 // Of refused messages only so many are kept in a while; the others are
 // answered and forgotten.
 func (b *Inbox) Receive(ctx context.Context, r as2.Received) (*as2.Answer, bool, error) {
@@ -102,7 +102,7 @@ func (b *Inbox) decide(ctx context.Context, a *arrival) (*as2.Answer, bool, erro
 	return nil, false, b.accept(ctx, a, editions)
 }
 
-// accept makes an accepted message durable and hands its document on.
+// accept makes an accepted message durable and gives its document to a courier.
 func (b *Inbox) accept(ctx context.Context, a *arrival, editions []queue.Edition) error {
 	if err := b.store(a); err != nil {
 		return err
@@ -116,13 +116,21 @@ func (b *Inbox) accept(ctx context.Context, a *arrival, editions []queue.Edition
 	m.Business = a.business
 	e := event(m, queue.EventAccepted, m.Accepted, "received")
 	e.Facts = map[string]string{"direction": string(queue.In), "message_id": m.MessageID}
+	// The turn begins before anybody can see the message: whoever looks for
+	// documents that are left must not hand this one on as well.
+	done, err := b.turns.wait(ctx, m.ID)
+	if err != nil {
+		return err
+	}
 	if err := b.record(ctx, a, &m, nil, e, editions); err != nil {
+		done()
 		return err
 	}
 	// It is safe: whatever happens from here on, the partner gets his answer.
-	if done, err := b.turns.wait(ctx, m.ID); err == nil {
-		defer done()
-		_ = b.handOn(ctx, m, nil, a.facts) // tried again later
+	p := &parcel{message: m, facts: a.facts, fresh: true, done: done}
+	if full := b.couriers.pass(p); full != nil {
+		b.handOn(ctx, p) // who sends faster than the disk writes waits for it
+		done()
 	}
 	return nil
 }
@@ -135,10 +143,11 @@ func (b *Inbox) store(a *arrival) error {
 	if err := b.Spool.HasRoom(a.Size + a.WireSize + margin); err != nil {
 		return fmt.Errorf("inbox: no room for a message of %s: %w", a.Partner, err)
 	}
-	var err error
-	if a.request, err = b.keepRequest(a.Header, a.Wire); err != nil {
+	request, err := b.writeRequest(a.Header, a.Wire)
+	if err != nil {
 		return err
 	}
+	defer request.Abort()
 	w, err := b.Spool.Create(spool.Payload, 0)
 	if err != nil {
 		return err
@@ -148,8 +157,14 @@ func (b *Inbox) store(a *arrival) error {
 	if _, err := io.Copy(io.MultiWriter(w, scanner), a.Payload); err != nil {
 		return fmt.Errorf("inbox: keep a document of %s: %w", a.Partner, err)
 	}
+	other := make(chan error, 1)
+	go func() { // at the same time, so that one write of the disk can do for both
+		var err error
+		a.request, _, err = request.Commit()
+		other <- err
+	}()
 	name, size, err := w.Commit()
-	if err != nil {
+	if err = errors.Join(err, <-other); err != nil {
 		return err
 	}
 	if name != a.SHA256 || size != a.Size {
@@ -232,16 +247,21 @@ func (b *Inbox) replaced(editions []queue.Edition, m queue.Message) ([]*queue.Re
 // again takes note of a copy of a message that was accepted before.
 func (b *Inbox) again(ctx context.Context, a *arrival, first queue.Message, record Record) error {
 	b.repeats.WithLabelValues(a.Partner).Inc()
-	b.Log.Info("AS2 message came again", keyPartner, a.Partner, keyMessage, first.ID, keyMessageID, first.MessageID)
+	other := a.Accepted && (a.SHA256 != first.Payload.SHA256 || a.Size != first.Payload.Size)
+	if other {
+		b.Log.Warn("another document came under the Message-ID of an AS2 message; the first was kept", keyPartner, a.Partner, keyMessage, first.ID, keyMessageID, first.MessageID)
+	} else {
+		b.Log.Info("AS2 message came again", keyPartner, a.Partner, keyMessage, first.ID, keyMessageID, first.MessageID)
+	}
 	if err := b.oweAgain(ctx, first, record.Answer); err != nil {
 		return err
 	}
 	now := b.Now()
-	if !b.budget.take("again "+first.ID, 1, time.Minute, now) {
+	if !b.budget.take(fmt.Sprintf("again %s %t", first.ID, other), 1, time.Minute, now) {
 		return nil
 	}
 	e := event(first, queue.EventReplayedKey, now, "the same message came again; it got the first answer")
-	if a.Accepted && (a.SHA256 != first.Payload.SHA256 || a.Size != first.Payload.Size) {
+	if other {
 		e.Type, e.Text = queue.EventKeyReused, "the Message-ID came again with other content: the partner uses one id for two documents; the first was kept"
 	}
 	e.Facts = map[string]string{"direction": string(queue.In), "message_id": first.MessageID}

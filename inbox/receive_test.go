@@ -131,6 +131,7 @@ func TestHundredConcurrentCopiesAreOneMessage(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	h.couriers.work.Wait()
 	if n := len(h.messages(queue.In)); firsts != 1 || n != 1 || len(h.tree()) != 2 {
 		t.Errorf("%d firsts, %d messages, files %v", firsts, n, h.tree())
 	}
@@ -180,6 +181,21 @@ func TestFloodOfRefusedMessagesIsBounded(t *testing.T) {
 	if n := len(h.letters(queue.LetterOpen)); n != refusedMost+1 || h.count(spool.Inbox) != refusedMost+1 {
 		t.Errorf("%d letters, %d requests are kept", n, h.count(spool.Inbox))
 	}
+	flood := func() (found []queue.Event) {
+		events, err := h.store.Events(t.Context(), 0, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if e.Type == queue.EventRefused && e.Message == "" {
+				found = append(found, e)
+			}
+		}
+		return found
+	}
+	if told := flood(); len(told) != 1 || told[0].Partner != "northwind" || !strings.Contains(told[0].Text, "more than 30 messages were refused within 10m0s") {
+		t.Errorf("that others are not kept is told by %+v, want one event", told)
+	}
 	all := h.messages(queue.In)
 	r := h.record(all[len(all)-1])
 	if n := len(h.spooled(spool.Inbox, r.Request)); !r.Cut || n > maxRefused+1000 {
@@ -189,6 +205,12 @@ func TestFloodOfRefusedMessagesIsBounded(t *testing.T) {
 	h.receive(refused("<later@n.example>", "later", "not signed"))
 	if n := len(h.letters(queue.LetterOpen)); n != refusedMost+2 {
 		t.Errorf("%d letters after the span", n)
+	}
+	for i := range refusedMost + 5 {
+		h.receive(refused(fmt.Sprintf("<again-%d@n.example>", i), fmt.Sprint("again-", i), "not signed"))
+	}
+	if n := len(flood()); n != 2 {
+		t.Errorf("%d events about two floods", n)
 	}
 }
 
@@ -301,6 +323,7 @@ func TestOverTheWireADuplicateGetsTheSameBytes(t *testing.T) {
 		t.Fatalf("the answer is\n%s", first)
 	}
 	second, head2 := post()
+	h.couriers.work.Wait()
 	if first != second || head.Get("Message-ID") != head2.Get("Message-ID") {
 		t.Error("the second copy got another receipt")
 	}

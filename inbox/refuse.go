@@ -33,8 +33,7 @@ func (b *Inbox) refuse(ctx context.Context, a *arrival, editions []queue.Edition
 	}
 	if a.request == "" {
 		if !b.budget.take("refused "+a.Partner, refusedMost, refusedSpan, now) {
-			b.Log.Warn("AS2 message refused and not kept: too many of this partner", keyPartner, a.Partner, keyMessageID, a.MessageID, keyDetail, a.Problem)
-			return nil
+			return b.refusedMany(ctx, a, now)
 		}
 		if err := b.Spool.HasRoom(min(a.WireSize, maxRefused) + margin); err != nil {
 			return fmt.Errorf("inbox: no room for a message of %s: %w", a.Partner, err)
@@ -64,6 +63,22 @@ func (b *Inbox) refusedAgain(ctx context.Context, m queue.Message, problem strin
 	e.Facts = map[string]string{"direction": string(queue.In), "message_id": m.MessageID}
 	if err := b.Store.AddEvents(ctx, e); err != nil {
 		return fmt.Errorf("inbox: record a repeat of %s: %w", m.ID, err)
+	}
+	return nil
+}
+
+// refusedMany takes note of a refused message that is not kept: each in the
+// log, and that there are such at all in the ledger, once in a span.
+func (b *Inbox) refusedMany(ctx context.Context, a *arrival, now time.Time) error {
+	b.Log.Warn("AS2 message refused and not kept: too many of this partner", keyPartner, a.Partner, keyMessageID, a.MessageID, keyDetail, a.Problem)
+	if !b.budget.take("many "+a.Partner, 1, refusedSpan, now) {
+		return nil
+	}
+	e := queue.Event{At: now, Type: queue.EventRefused, Partner: a.Partner, Lane: a.Partner + "/inbox",
+		Text:  fmt.Sprintf("more than %d messages were refused within %v: the others of these minutes are answered and not kept, the log has each; the first: %s", refusedMost, refusedSpan, a.Problem),
+		Facts: map[string]string{"direction": string(queue.In), "message_id": a.MessageID}}
+	if err := b.Store.AddEvents(ctx, e); err != nil {
+		return fmt.Errorf("inbox: record that messages of %s are not kept: %w", a.Partner, err)
 	}
 	return nil
 }

@@ -27,14 +27,23 @@ func WriteRequest(w io.Writer, h http.Header, body io.Reader) error {
 
 // keepRequest makes a request durable and returns its spool name.
 func (b *Inbox) keepRequest(h http.Header, body io.Reader) (string, error) {
-	w, err := b.Spool.Create(spool.Inbox, 0)
+	w, err := b.writeRequest(h, body)
 	if err != nil {
 		return "", err
 	}
-	defer w.Abort()
-	if err := WriteRequest(w, h, body); err != nil {
-		return "", fmt.Errorf("inbox: keep a request: %w", err)
-	}
 	name, _, err := w.Commit()
 	return name, err
+}
+
+// writeRequest writes a request; the caller commits or aborts it.
+func (b *Inbox) writeRequest(h http.Header, body io.Reader) (*spool.Writer, error) {
+	w, err := b.Spool.Create(spool.Inbox, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := WriteRequest(w, h, body); err != nil {
+		w.Abort()
+		return nil, fmt.Errorf("inbox: keep a request: %w", err)
+	}
+	return w, nil
 }

@@ -30,6 +30,7 @@ type ledger struct {
 	*storetest.Memory
 	mu   sync.Mutex
 	left int // writes until they fail; -1: never
+	n    int // writes so far
 }
 
 var errStore = errors.New("the store is broken")
@@ -41,8 +42,11 @@ func (l *ledger) Record(ctx context.Context, r ...*queue.Result) error {
 		return errStore
 	}
 	l.left--
+	l.n++
 	return l.Memory.Record(ctx, r...)
 }
+
+func (l *ledger) count() int { l.mu.Lock(); defer l.mu.Unlock(); return l.n }
 
 func (l *ledger) set(n int) { l.mu.Lock(); defer l.mu.Unlock(); l.left = n }
 
@@ -83,7 +87,7 @@ type house struct {
 
 func open(t *testing.T) *house {
 	t.Helper()
-	sp, err := spool.Open(t.TempDir())
+	sp, err := spool.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,13 +139,24 @@ func refused(id, wire, problem string) as2.Received {
 	return r
 }
 
+// receive also waits until couriers are through.
 func (h *house) receive(r as2.Received) (*as2.Answer, bool) {
 	h.t.Helper()
 	a, dup, err := h.Receive(context.Background(), r)
 	if err != nil {
 		h.t.Fatalf("Receive: %v", err)
 	}
+	h.couriers.work.Wait()
 	return a, dup
+}
+
+// sweep takes up what is left and waits until couriers are through.
+func (h *house) sweep() {
+	h.t.Helper()
+	if !h.Inbox.sweep(context.Background()) {
+		h.t.Error("the sweep did not come to its end")
+	}
+	h.couriers.work.Wait()
 }
 
 func (h *house) messages(d queue.Direction) []queue.Message {

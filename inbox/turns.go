@@ -15,26 +15,34 @@ type turns struct {
 // wait waits until nobody else holds name, or ctx ends. The caller calls done.
 func (t *turns) wait(ctx context.Context, name string) (done func(), err error) {
 	for {
-		t.mu.Lock()
-		other, taken := t.held[name]
-		if !taken {
-			mine := make(chan struct{})
-			t.held[name] = mine
-			t.mu.Unlock()
-			return func() {
-				t.mu.Lock()
-				delete(t.held, name)
-				t.mu.Unlock()
-				close(mine)
-			}, nil
+		done, other := t.try(name)
+		if done != nil {
+			return done, nil
 		}
-		t.mu.Unlock()
 		select {
 		case <-other:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// try takes name if nobody holds it; the caller calls done. Otherwise done is
+// nil, and other ends when whoever holds it is done.
+func (t *turns) try(name string) (done func(), other <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if other, taken := t.held[name]; taken {
+		return nil, other
+	}
+	mine := make(chan struct{})
+	t.held[name] = mine
+	return func() {
+		t.mu.Lock()
+		delete(t.held, name)
+		t.mu.Unlock()
+		close(mine)
+	}, nil
 }
 
 // budget bounds what strangers can make us keep.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"edigw/edi"
 	"edigw/partner"
 	"edigw/queue"
 )
@@ -116,14 +117,22 @@ func (a *arrival) inspect() error {
 	case a.doc.size == 0 && !p.AllowEmpty:
 		return refuse(Empty, "", "The document has no bytes.")
 	case p.CheckEnvelope && p.Stage == partner.StageTest && report.Production:
-		return refuse(WrongStage, "stage", "A production interchange is meant for partner %s, whose stage is test.", p.ID)
+		return refuse(WrongStage, "stage", "This is a production interchange (%s), but partner %s has stage: test.", indicator(report.Kind, "P", "not 1"), p.ID)
 	case p.CheckEnvelope && p.Stage != partner.StageTest && report.Test:
-		return refuse(WrongStage, "stage", "A test interchange is meant for partner %s, whose stage is live.", p.ID)
+		return refuse(WrongStage, "stage", "This is a test interchange (%s), but partner %s has stage: %s.", indicator(report.Kind, "T", "1"), p.ID, p.Stage)
 	}
 	if err := a.punctual(); err != nil {
 		return err
 	}
 	return room(a.in.Spool, wireSize(a.doc.size))
+}
+
+// indicator is the mark of test or production, as its format writes it.
+func indicator(k edi.Kind, x12, edifact string) string {
+	if k == edi.EDIFACT {
+		return "UNB 0035 is " + edifact
+	}
+	return "ISA15 is " + x12
 }
 
 func (a *arrival) hold() error {
@@ -209,7 +218,9 @@ func (a *arrival) answer(ad queue.Admission) (Accepted, error) {
 	}
 	switch ad.Outcome {
 	case queue.AdmitReused:
-		return Accepted{}, refuse(KeyReused, "Idempotency-Key", "Key %s belongs to message %s, which has other content.", m.Key, m.ID)
+		no := refuse(KeyReused, "Idempotency-Key", "Key %s belongs to message %s, which has other content.", m.Key, m.ID)
+		no.Holder = m
+		return Accepted{}, no
 	case queue.AdmitFull:
 		return Accepted{}, refuse(Backlog, "", "As many documents wait for partner %s as its backlog allows.", a.partner.ID)
 	case queue.AdmitReplayed:
@@ -224,5 +235,5 @@ func (a *arrival) answer(ad queue.Admission) (Accepted, error) {
 	}
 	in.Log.Info("document accepted", keyPartner, m.Partner, keyMessage, m.ID, keyKey, m.Key, keyOutcome, ad.Outcome,
 		keyState, m.State, keySource, a.r.Source, keyCorrelation, a.r.CorrelationID, keySize, a.doc.size)
-	return Accepted{Message: m, Outcome: ad.Outcome}, nil
+	return Accepted{Message: m, Outcome: ad.Outcome, Supersedes: ad.Supersedes}, nil
 }

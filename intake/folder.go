@@ -28,6 +28,8 @@ type folder struct {
 	notBefore time.Time
 	seen      map[string]sighting // files that are not stable yet
 	ready     []entry             // files to be taken in, oldest first
+	within    map[string]bool     // folders in it that nobody looks into
+	odd       []string            // those that were not there the last time
 }
 
 // sighting is what a file looked like since some time.
@@ -36,6 +38,12 @@ type sighting struct {
 	mtime time.Time
 	since time.Time
 }
+
+// Folders in an outbox where its files end.
+const (
+	acceptedFolder = "accepted"
+	rejectedFolder = "rejected"
+)
 
 // entry is a file to be taken in.
 type entry struct {
@@ -57,9 +65,10 @@ func (f *folder) changed(now time.Time) bool {
 }
 
 // read lists the folder: what is stable, or was claimed before a crash, is
-// ready; the rest is remembered.
+// ready; the rest is remembered. Links and whatever else is no plain file are
+// ready too: they are refused where a file is opened, not passed over.
 func (f *folder) read(now time.Time) error {
-	f.wasRead, f.ready = now, nil
+	f.wasRead, f.ready, f.odd = now, nil, nil
 	dir, err := os.Open(f.dir)
 	if err != nil {
 		return err
@@ -69,10 +78,16 @@ func (f *folder) read(now time.Time) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	seen := make(map[string]sighting)
+	seen, within := make(map[string]sighting), make(map[string]bool)
 	for _, e := range entries {
-		if !e.Type().IsRegular() || ignored(e.Name()) {
-			continue // symbolic links and folders too
+		if ignored(e.Name()) {
+			continue
+		}
+		if e.IsDir() {
+			if within[e.Name()] = true; !f.within[e.Name()] {
+				f.odd = append(f.odd, e.Name())
+			}
+			continue
 		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -90,14 +105,15 @@ func (f *folder) read(now time.Time) error {
 		}
 		seen[e.Name()] = s
 	}
-	f.seen = seen
+	f.seen, f.within = seen, within
 	slices.SortFunc(f.ready, func(a, b entry) int {
 		return cmp.Or(a.mtime.Compare(b.mtime), strings.Compare(original(a.name), original(b.name)), strings.Compare(a.name, b.name))
 	})
 	return nil
 }
 
-// ignored reports whether a file is somebody's business who has not finished.
+// ignored reports whether a file is somebody's business who has not finished,
+// or the place of those that were taken in or refused.
 func ignored(name string) bool {
-	return strings.HasPrefix(name, ".") && !isClaim(name) || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".part")
+	return name == acceptedFolder || name == rejectedFolder || strings.HasPrefix(name, ".") && !isClaim(name) || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".part")
 }

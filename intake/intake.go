@@ -18,6 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"edigw/internal/instant"
 	"edigw/partner"
 	"edigw/queue"
 	"edigw/store/spool"
@@ -105,14 +106,7 @@ func (in *Intake) Stop(ctx context.Context) error {
 	in.mu.Lock()
 	in.stopping = true
 	in.mu.Unlock()
-	ended := make(chan struct{})
-	go func() { in.running.Wait(); close(ended) }()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return instant.Await(ctx, in.running.Wait)
 }
 
 // enter reports whether another document may come in; running.Done follows.

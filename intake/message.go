@@ -28,7 +28,7 @@ func (a *arrival) message(digest, id string) (queue.Arrival, error) {
 	if p.WarnBy > 0 {
 		m.WarnBy = now.Add(p.WarnBy)
 	}
-	arrival := queue.Arrival{Message: m, Identity: identity(a.settings.Gateway(), p), Backlog: queue.Backlog(p.Backlog), Now: now, LetterID: letter}
+	arrival := queue.Arrival{Message: m, Identity: Identity(a.settings.Gateway(), p), Backlog: queue.Backlog(p.Backlog), Now: now, LetterID: letter}
 	if p.CheckEnvelope {
 		arrival.Problem = a.doc.report.Problem
 	}
@@ -62,10 +62,11 @@ func protocol(p *partner.Partner) string {
 	return p.Protocol
 }
 
-// identity is what the Message-ID is made of (delivery.md §3). A misconfigured
+// Identity is what the Message-IDs of documents to a partner are made of
+// (delivery.md §3), at the door and for every later edition. A misconfigured
 // partner accepts too: a name that its file does not give is its id, so that
 // no two partners share a Message-ID.
-func identity(g *partner.Gateway, p *partner.Partner) queue.Identity {
+func Identity(g *partner.Gateway, p *partner.Partner) queue.Identity {
 	i := queue.Identity{From: g.Identity.AS2, Domain: g.Identity.Domain, Brackets: protocol(p) == "as2"}
 	if p.AS2 != nil {
 		i.From, i.To = cmp.Or(p.AS2.Template.From, i.From), p.AS2.Template.To

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"edigw/internal/instant"
 )
 
 // How the outbox is watched. One goroutine looks at all folders; an idle one
@@ -21,6 +23,7 @@ const (
 	visitors = 8               // folders whose files are taken in at once
 	waiting  = 1024            // folders that may wait for it
 	trouble  = 10 * time.Second
+	atStart  = 1000 // folders that are made before the start goes on; the others follow
 )
 
 // Outbox takes in what is dropped into outbox/<id>/ (interfaces.md §1). Files
@@ -48,9 +51,12 @@ func NewOutbox(in *Intake) *Outbox {
 }
 
 // Start makes the folders and begins to watch them. The error is a fault of
-// the disk.
+// the disk. Where there are very many, the last ones appear a little later: they
+// do not delay what comes in and goes out otherwise.
 func (o *Outbox) Start(ctx context.Context) error {
-	if err := o.Reload(); err != nil {
+	list := o.relist()
+	first := min(len(list), atStart)
+	if err := errors.Join(makeFolders(list[:first])...); err != nil {
 		return err
 	}
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
@@ -61,7 +67,12 @@ func (o *Outbox) Start(ctx context.Context) error {
 		return errors.New("intake: the outbox was started before")
 	}
 	o.started, o.cut = true, cut
-	o.visiting.Go(o.loop)
+	o.visiting.Go(func() {
+		for _, err := range makeFolders(list[first:]) {
+			o.in.Log.Error("a partner's outbox is missing until the next reload", keyErr, err)
+		}
+		o.loop()
+	})
 	for range visitors {
 		o.visiting.Go(func() {
 			for {
@@ -88,27 +99,22 @@ func (o *Outbox) Stop(ctx context.Context) error {
 	if !started {
 		return nil
 	}
-	defer cut()
-	ended := make(chan struct{})
-	go func() { o.visiting.Wait(); close(ended) }()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		cut()
-		<-ended
-		return ctx.Err()
-	}
+	err := instant.Await(ctx, o.visiting.Wait)
+	cut()
+	o.visiting.Wait()
+	return err
 }
 
 // Reload makes the folders of new partners and forgets those of partners whose
 // settings file is gone; their files stay where they are.
-func (o *Outbox) Reload() error {
+func (o *Outbox) Reload() error { return errors.Join(makeFolders(o.relist())...) }
+
+// relist gives the folders of the partners that are.
+func (o *Outbox) relist() []*folder {
 	s := o.in.Settings()
 	root := filepath.Join(s.Dir(), "outbox")
 	listed := make(map[*folder]bool)
 	var list []*folder
-	var failed []error
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, id := range s.IDs() {
@@ -116,9 +122,6 @@ func (o *Outbox) Reload() error {
 		if f == nil {
 			f = &folder{partner: id, dir: filepath.Join(root, id)}
 			o.folders[id] = f
-		}
-		if err := os.MkdirAll(f.dir, 0o700); err != nil {
-			failed = append(failed, fmt.Errorf("intake: make the outbox of %s: %w", id, err))
 		}
 		listed[f] = true
 		list = append(list, f)
@@ -129,7 +132,16 @@ func (o *Outbox) Reload() error {
 		}
 	}
 	o.list, o.next = list, 0
-	return errors.Join(failed...)
+	return list
+}
+
+func makeFolders(list []*folder) (failed []error) {
+	for _, f := range list {
+		if err := os.MkdirAll(f.dir, 0o700); err != nil {
+			failed = append(failed, fmt.Errorf("intake: make the outbox of %s: %w", f.partner, err))
+		}
+	}
+	return failed
 }
 
 func (o *Outbox) loop() {
@@ -190,6 +202,9 @@ func (o *Outbox) lookAt(f *folder, now time.Time) (read int) {
 		o.in.Log.Error("an outbox folder cannot be read", keyPartner, f.partner, keyErr, err)
 		f.notBefore = now.Add(trouble)
 		return 1
+	}
+	for _, name := range f.odd {
+		o.in.Log.Warn("a folder in an outbox is not looked into: documents are taken from the outbox itself", keyPartner, f.partner, keyFile, name)
 	}
 	if len(f.ready) > 0 {
 		select {

@@ -1,9 +1,12 @@
 package intake
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
+	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,14 +133,9 @@ func TestWhatIsNoFinishedFileStays(t *testing.T) {
 	for _, name := range []string{".hidden", "a.tmp", "a.part", ".claim~short", ".claim~" + strings.Repeat("i", 26) + "~not an id"} {
 		b.drop(name, "x")
 	}
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, err := range []error{
-		os.Symlink(secret, filepath.Join(dir, "link.edi")), os.Mkdir(filepath.Join(dir, "sub"), 0o700),
-		os.WriteFile(filepath.Join(dir, "sub", "in.edi"), []byte("x"), 0o600), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600),
-	} {
+	var log bytes.Buffer
+	b.Intake.Log = slog.New(slog.NewTextHandler(&log, nil))
+	for _, err := range []error{os.Mkdir(filepath.Join(dir, "sub"), 0o700), os.WriteFile(filepath.Join(dir, "sub", "in.edi"), []byte("x"), 0o600)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,6 +145,65 @@ func TestWhatIsNoFinishedFileStays(t *testing.T) {
 	b.want(before...)
 	if n := len(b.messages(t)); n != 0 {
 		t.Errorf("%d messages", n)
+	}
+	if n := strings.Count(log.String(), "file=sub"); n != 1 {
+		t.Errorf("the log tells of the folder %d times, want once:\n%s", n, &log)
+	}
+}
+
+// TestWhatIsNoPlainFileIsRefused: links, pipes and sockets are put aside once,
+// with a note, and never followed or opened.
+func TestWhatIsNoPlainFileIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, open1(t, nil))
+	dir := b.dir("northwind")
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	odd := []string{"link.edi", "nowhere.edi", "folder.edi", "pipe", "socket"}
+	socket, err := net.Listen("unix", filepath.Join(dir, "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	for _, err := range []error{
+		os.Symlink(secret, filepath.Join(dir, odd[0])), os.Symlink("/nowhere", filepath.Join(dir, odd[1])), os.Symlink(t.TempDir(), filepath.Join(dir, odd[2])),
+		syscall.Mkfifo(filepath.Join(dir, odd[3]), 0o600), os.Symlink(secret, filepath.Join(dir, ".claim~"+strings.Repeat("0", 26)+"~claimed")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.drop("real.edi", "x")
+	b.run(20 * time.Second)
+	var want []string
+	for _, name := range append(odd, "claimed") {
+		want = append(want, "rejected/"+b.today()+"/"+name, "rejected/"+b.today()+"/"+name+".error.txt")
+	}
+	var got []string
+	for _, name := range b.tree() {
+		if !strings.HasPrefix(name, acceptedFolder) {
+			got = append(got, name)
+		}
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files differ (-want +got):\n%s", diff)
+	}
+	if text := b.read(want[1]); !strings.Contains(text, "Not a plain file") || !strings.Contains(text, "Copy the document itself.") {
+		t.Errorf("the note says:\n%s", text)
+	}
+	if all := b.messages(t); len(all) != 1 || all[0].Payload.FileName != "real.edi" {
+		t.Errorf("messages %+v, want the plain file alone", all)
+	}
+	if text, err := os.ReadFile(secret); err != nil || string(text) != "secret" {
+		t.Errorf("what a link points to: %q, %v", text, err)
+	}
+	after := b.tree()
+	b.run(20 * time.Second)
+	if diff := cmp.Diff(after, b.tree()); diff != "" {
+		t.Errorf("later something changed:\n%s", diff)
 	}
 }
 
@@ -196,7 +253,7 @@ func TestRefusedFileIsExplained(t *testing.T) {
 		t.Fatalf("files are %v", got)
 	}
 	text := b.read(got[1])
-	for _, part := range []string{"a.edi", "test interchange", "Fix:", "test indicator", "outbox/northwind/"} {
+	for _, part := range []string{"a.edi", "test interchange (ISA15 is T), but partner northwind has stage: live", "Fix:", "test indicator", "outbox/northwind/"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the note does not say %q:\n%s", part, text)
 		}
@@ -231,6 +288,35 @@ func TestDuplicateFileNamesTheFirst(t *testing.T) {
 	b.want(accepted("a.edi", first), accepted("again.edi", first), "accepted/2026-12-01/again.edi.duplicate.txt")
 	if text := b.read("accepted/2026-12-01/again.edi.duplicate.txt"); !strings.Contains(text, first.ID) {
 		t.Errorf("the note does not name the first message:\n%s", text)
+	}
+}
+
+// A file that takes the place of an earlier one says so; one that is dead on
+// arrival takes none.
+func TestFileThatReplacesAnotherSaysSo(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, open1(t, nil))
+	for _, f := range []struct {
+		name    string
+		invoice string
+		counted int
+	}{{"a.edi", "A", 4}, {"bad.edi", "B", 5}, {"good.edi", "C", 4}} {
+		b.drop(f.name, x12("000000001", "P", f.invoice, f.counted))
+		b.run(7 * time.Second)
+		if f.name == "bad.edi" {
+			if all := b.messages(t); len(all) != 2 || all[0].State != queue.Queued || all[1].State != queue.Dead || !all[1].Parked {
+				t.Fatalf("the good one and the bad one: %+v", all)
+			}
+		}
+	}
+	all := b.messages(t)
+	if len(all) != 3 || all[0].State != queue.Superseded || all[1].State != queue.Superseded || all[2].State != queue.Queued {
+		t.Fatalf("messages %+v", all)
+	}
+	const name = "accepted/2026-12-01/good.edi.replaces.txt"
+	b.want(accepted("a.edi", all[0]), accepted("bad.edi", all[1]), accepted("good.edi", all[2]), name)
+	if text := b.read(name); !strings.Contains(text, all[0].ID) || !strings.Contains(text, all[1].ID) || !strings.Contains(text, "not sent any more") {
+		t.Errorf("the note says:\n%s", text)
 	}
 }
 

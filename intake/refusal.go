@@ -3,6 +3,8 @@ package intake
 import (
 	"fmt"
 	"time"
+
+	"edigw/queue"
 )
 
 // Slug names a kind of refusal, as docs/errors.md part 3 does.
@@ -33,6 +35,7 @@ type Refusal struct {
 	Field      string        // header or parameter at fault, empty if none
 	RetryAfter time.Duration // the same request may succeed later; 0: it will not by itself
 	Message    string        // id of the refused message, empty if none was recorded
+	Holder     queue.Message // KeyReused: whose key it is
 }
 
 // Error is the detail.
@@ -52,7 +55,7 @@ type facts struct {
 // slugs is the table of refusals.
 var slugs = map[Slug]facts{
 	NotFound:   {"No such partner", "Check the id; ids are case-sensitive.", 0, time.Minute},
-	WrongStage: {"Not at this stage", "Correct stage in the partner file, or the test indicator of the document; check: none switches the comparison off.", 0, time.Minute},
+	WrongStage: {"Not at this stage", "Change stage in the partner file and reload, or the test indicator in the program that makes the document; check: none switches the comparison off.", 0, time.Minute},
 	BadRequest: {"Cannot be read", "Correct the field.", 0, time.Minute},
 	TooLate:    {"Deadline has passed", "Send a later time, or none.", 0, time.Minute},
 	TooLarge:   {"Document too large", "Split the document, or raise limits.document in edigw.yaml.", 0, time.Minute},

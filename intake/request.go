@@ -48,6 +48,8 @@ type Accepted struct {
 	// It may be dead already: a failed envelope check, or AdmitParked.
 	Message queue.Message
 	Outcome queue.Admitted // AdmitNew, AdmitParked or AdmitReplayed
+	// Supersedes are earlier editions that are not sent any more.
+	Supersedes []string
 }
 
 // check refuses what cannot be stored as it is.

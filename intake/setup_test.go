@@ -97,7 +97,7 @@ func open1(t *testing.T, change func(*partner.Partner)) *house {
 
 func openHouse(t *testing.T, partners ...*partner.Partner) *house {
 	t.Helper()
-	sp, err := spool.Open(t.TempDir())
+	sp, err := spool.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"edigw/fault"
+	"edigw/internal/words"
 	"edigw/queue"
 )
 
@@ -141,13 +142,19 @@ func open(root *os.Root, c claim) (*os.File, fs.FileInfo, error) {
 
 // accepted moves a file that is safe out of the way.
 func (o *Outbox) accepted(f *folder, root *os.Root, c claim, done Accepted) time.Duration {
-	folder := path.Join("accepted", o.today())
+	folder := path.Join(acceptedFolder, o.today())
 	if done.Outcome == queue.AdmitReplayed && done.Message.ID != c.id {
 		text := fmt.Sprintf("%s was taken in before, so it was not sent again.\n\nReceived again: %s\nFirst message:  %s, accepted %s, now %s\n\n"+
 			"If it is to go out once more on purpose: edigw message again %s\n",
 			c.name, o.stamp(), done.Message.ID, done.Message.Accepted.UTC().Format(time.RFC3339), done.Message.State, done.Message.ID)
 		if err := note(root, folder, c.name+".duplicate.txt", text); err != nil {
 			return o.failed(f, c.name, "write the note about the duplicate", err)
+		}
+	}
+	if len(done.Supersedes) > 0 {
+		text := fmt.Sprintf("%s was accepted as %s at %s. It has the reference of an earlier document and %s.\n", c.name, done.Message.ID, o.stamp(), words.Replaces(done.Supersedes))
+		if err := note(root, folder, c.name+".replaces.txt", text); err != nil {
+			return o.failed(f, c.name, "write the note about the document that it replaces", err)
 		}
 	}
 	if err := place(root, c, folder, c.name+"~"+queue.Short(done.Message.ID)); err != nil {
@@ -158,7 +165,7 @@ func (o *Outbox) accepted(f *folder, root *os.Root, c claim, done Accepted) time
 
 // reject moves a refused file aside, with a note that says why and what to do.
 func (o *Outbox) reject(f *folder, root *os.Root, c claim, no *Refusal) time.Duration {
-	folder, name := path.Join("rejected", o.today()), c.name
+	folder, name := path.Join(rejectedFolder, o.today()), c.name
 	_, err := root.Lstat(path.Join(folder, name))
 	if err == nil {
 		name += "~" + queue.Short(c.id) // another one of that name was rejected today

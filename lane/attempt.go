@@ -8,6 +8,7 @@ import (
 
 	"edigw/breaker"
 	"edigw/fault"
+	"edigw/internal/instant"
 	"edigw/queue"
 	"edigw/retry"
 )
@@ -15,15 +16,14 @@ import (
 // flight is one message on its way from being chosen to the commit of its
 // result.
 type flight struct {
-	m          queue.Message
-	set        settings       // in force when it began: what it means for m is judged by them
-	trial      bool           // tries our own network
-	permit     breaker.Permit // of the breaker, once it began
-	build      queue.Build
-	preparing  bool          // has its place among the starts
-	started    time.Time     // when `sending` was committed, zero before
-	after      time.Duration // the lane rests so long when it lands
-	incarnated bool          // `sending` is committed
+	m         queue.Message
+	set       settings       // in force when it began: what it means for m is judged by them
+	trial     bool           // tries our own network
+	permit    breaker.Permit // of the breaker, once it began
+	build     queue.Build
+	preparing bool          // has its place among the starts
+	started   time.Time     // when `sending` was committed, zero before
+	after     time.Duration // the lane rests so long when it lands
 }
 
 // launch sends m on its way. The places it needs were taken. The caller holds
@@ -65,11 +65,19 @@ func (s *Scheduler) attempt(l *line, f *flight) {
 	if !l.begin(f, b, fresh) {
 		return
 	}
-	s.slots.free(1, 0)
+	s.slots.free(l, 1, 0)
 	f.preparing = false
 	o, raw := s.exchange(f)
+	s.heard(l, o)
 	l.finish(f, o, raw)
+	if o.Cause == fault.CauseStopped && !o.Phase.Reached() {
+		f.after = later
+	}
 }
+
+// later is how long a lane rests when its own side could not send a message
+// now.
+const later = 5 * time.Second
 
 // land ends a flight, however it went, and gives the lane a turn.
 func (l *line) land(f *flight) {
@@ -77,7 +85,7 @@ func (l *line) land(f *flight) {
 	l.mu.Lock()
 	l.fresh = l.fresh || f.m.State.Lined() // it may be due again
 	if f.after > 0 {
-		l.pause = later(l.pause, now.Add(f.after))
+		l.pause = instant.Later(l.pause, now.Add(f.after))
 	}
 	l.shown.Lock()
 	delete(l.running, f.m.ID)
@@ -87,13 +95,16 @@ func (l *line) land(f *flight) {
 	if f.preparing {
 		held = 1
 	}
-	l.s.slots.free(held, 1)
+	l.s.slots.free(l, held, 1)
 	l.s.due(l, now)
 	l.s.done(l)
 }
 
 // prepare makes or finds the wire bytes, on one of few processors.
 func (s *Scheduler) prepare(l *line, f *flight) (b queue.Build, fresh bool, fail *fault.Outcome) {
+	if f.m.Damaged != "" {
+		return b, false, &fault.Outcome{Cause: fault.CauseBuild, Detail: "what is stored of the document is damaged: " + f.m.Damaged}
+	}
 	to, err := s.sender(f.m.Protocol, f.m.Kind)
 	if err != nil {
 		return b, false, &fault.Outcome{Cause: fault.CauseBuild, Detail: err.Error()}
@@ -141,8 +152,8 @@ func (l *line) begin(f *flight, b queue.Build, fresh bool) bool {
 	}
 	res, err := l.starting(f, b, fresh, now, set)
 	if err != nil {
-		s.Log.Error("a message cannot start", keyLane, l.key, keyMessage, f.m.ID, keyErr, err)
 		f.after = time.Second
+		l.bad(f.m, err)
 		return false
 	}
 	res.Lane = &lane
@@ -150,7 +161,7 @@ func (l *line) begin(f *flight, b queue.Build, fresh bool) bool {
 	if err := l.record(s.base, res); err != nil {
 		return false // somebody else was faster, or the process ends
 	}
-	f.m, f.set, f.started, f.incarnated = *res.Message, set, now, true
+	f.m, f.set, f.started = *res.Message, set, now
 	s.net.started(l.partner, now)
 	return true
 }
@@ -164,7 +175,7 @@ func (l *line) starting(f *flight, b queue.Build, fresh bool, now time.Time, set
 	in.By = l.s.Incarnation
 	m := f.m
 	m.Build, m.AckAsked = b.N, b.AckAsked
-	res, err := queue.Next(m, in, set.rules(m))
+	res, err := step(m, in, set)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +210,7 @@ func (l *line) unbuilt(f *flight, o fault.Outcome) {
 	v := retry.Classify(o, retry.History{Uncertain: f.m.Uncertain})
 	if v.Class == retry.NotAnAttempt || v.Class == retry.NoOutcome {
 		l.s.Log.Warn("a message cannot be built now; it waits", keyLane, l.key, keyMessage, f.m.ID, keyErr, o.Detail)
-		f.after = 5 * time.Second
+		f.after = later
 		return
 	}
 	l.mu.Lock()
@@ -211,13 +222,14 @@ func (l *line) unbuilt(f *flight, o fault.Outcome) {
 	}
 	in, err := l.s.input(l.s.base, queue.OnFail, f.m, now)
 	if err != nil {
+		l.bad(f.m, err)
 		return
 	}
 	in.Verdict, in.Reason, in.Note = v, v.Reason, o.Detail
 	set := l.settings()
-	res, err := queue.Next(f.m, in, set.rules(f.m))
+	res, err := step(f.m, in, set)
 	if err != nil {
-		l.s.Log.Error("a message that cannot be built cannot be buried", keyMessage, f.m.ID, keyErr, err)
+		l.bad(f.m, err)
 		return
 	}
 	lane := l.lane

@@ -1,6 +1,8 @@
 package lane_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +30,32 @@ func TestDelivers(t *testing.T) {
 			t.Errorf("attempts %+v", attempts)
 		}
 	})
+}
+
+// TestReceiptThatCannotBeKept: it settles the document, since the partner has
+// it; that the proof is missing stands in the same transaction.
+func TestReceiptThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	for _, full := range []bool{false, true} {
+		inBubble(t, &wire{answer: always(receipt), full: full}, one(), func(t *testing.T, g *gateway) {
+			m := g.accept("northwind", "INV-1")
+			g.pass(0)
+			m = g.wantState(m, queue.Delivered)
+			events, err := g.store.Timeline(t.Context(), m.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lost := 0
+			for _, e := range events {
+				if e.Type == queue.EventEvidenceLost && e.Partner == "northwind" {
+					lost++
+				}
+			}
+			if (lost == 1) != full || m.Proof != queue.ProofReceipt {
+				t.Errorf("receipts cannot be kept: %v; %d events say so, proof %s", full, lost, m.Proof)
+			}
+		})
+	}
 }
 
 // The default schedule in fake time is retry.Policy's, and the same bytes go
@@ -273,5 +301,78 @@ func TestDeadline(t *testing.T) {
 		g.wantEvents(queue.EventWarnBy, 1)
 		g.pass(2 * time.Second)
 		g.wantLetter(m, fault.ReasonDeadline)
+	})
+}
+
+func TestCredentialIsRetriedOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, &wire{answer: always(login)}, one(), func(t *testing.T, g *gateway) {
+		m := g.accept("northwind", "1")
+		g.pass(time.Minute)
+		g.wantLetter(m, fault.ReasonCredential)
+		if n := len(g.wire.arrivals("1")); n != 2 {
+			t.Errorf("%d arrivals, want 2", n)
+		}
+	})
+}
+
+// What is to be sent cannot be read after `sending` was committed: that is no
+// attempt, and the lane does not spin.
+func TestWhatCannotBeReadNowIsSentLater(t *testing.T) {
+	t.Parallel()
+	unread := true
+	w := &wire{answer: func(queue.Message, int) reply {
+		if unread {
+			return reply{o: fault.Outcome{Cause: fault.CauseStopped, Detail: "the store does not answer", AckAsked: fault.AckSync}}
+		}
+		return reply{o: receipt}
+	}}
+	inBubble(t, w, one(), func(t *testing.T, g *gateway) {
+		m := g.accept("northwind", "1")
+		g.pass(time.Minute)
+		g.wantState(m, queue.Queued)
+		if n := len(w.arrivals("1")); n < 2 || n > 13 {
+			t.Errorf("tried %d times in a minute", n)
+		}
+		w.change(func() { unread = false })
+		g.pass(time.Minute)
+		if m = g.wantState(m, queue.Delivered); m.Attempts != 1 {
+			t.Errorf("%d attempts, want 1", m.Attempts)
+		}
+	})
+}
+
+// One lane that cannot be written keeps no other from the new settings.
+func TestAReloadReachesEveryPartner(t *testing.T) {
+	t.Parallel()
+	w := &wire{answer: always(receipt), broken: func(queue.Message) *fault.Outcome {
+		return &fault.Outcome{Cause: fault.CauseKey, Detail: "our key expired"}
+	}}
+	inBubble(t, w, []*partner.Partner{standard("contoso"), standard("northwind")}, func(t *testing.T, g *gateway) {
+		for _, id := range []string{"contoso", "northwind"} {
+			g.acceptAll(id, id+"1", id+"2", id+"3", id+"4")
+		}
+		g.pass(time.Second)
+		g.wantEvents(queue.EventLaneNeedsFix, 2)
+		w.change(func() { w.broken = nil })
+		g.dead.set(func() {
+			g.dead.refuse = func(r *queue.Result) error {
+				if r.Lane != nil && r.Lane.Partner == "contoso" {
+					return queue.ErrForbidden
+				}
+				return nil
+			}
+		})
+		change := partner.Change{Partners: []partner.PartnerChange{{ID: "contoso", Certificates: true}, {ID: "northwind", Certificates: true}}}
+		if err := g.s.Reloaded(t.Context(), change); !errors.Is(err, queue.ErrForbidden) || !strings.Contains(err.Error(), "contoso") {
+			t.Errorf("%v", err)
+		}
+		g.wantLane("northwind", queue.LaneSending)
+		g.wantLane("contoso", queue.LaneNeedsFix)
+		g.dead.set(func() { g.dead.refuse = nil })
+		if err := g.s.Reloaded(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+		g.wantLane("contoso", queue.LaneSending)
 	})
 }

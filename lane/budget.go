@@ -37,20 +37,18 @@ func (b *purse) ask(l *line, now time.Time, again bool) (ok bool, wait time.Dura
 		ok, wait = b.budget.Allow(now, true)
 	}
 	var next *line
-	switch in := slices.Index(b.ring, l); {
-	case ok && in == 0:
+	switch in := l.overBudget.Load(); {
+	case ok && in: // it stood first
 		b.ring = b.ring[1:]
+		l.overBudget.Store(false)
 		if len(b.ring) > 0 {
 			next = b.ring[0]
 		}
-	case !ok && in < 0:
+	case !ok && !in:
 		b.ring = append(b.ring, l)
 		l.overBudget.Store(true)
 	}
 	b.mu.Unlock()
-	if ok {
-		l.overBudget.Store(false)
-	}
 	if next != nil {
 		b.wake(next)
 	}
@@ -70,8 +68,8 @@ func (b *purse) leave(l *line) {
 			next = b.ring[0]
 		}
 	}
-	b.mu.Unlock()
 	l.overBudget.Store(false)
+	b.mu.Unlock()
 	if next != nil {
 		b.wake(next)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"edigw/fault"
@@ -23,21 +25,16 @@ const burial = 100
 // What is left after a crash is buried by the next turn: nothing but the line
 // itself says what is to be done.
 func (l *line) bury(ctx context.Context, now time.Time, set settings) (int, error) {
-	doomed, err := l.doomed(ctx, now)
+	doomed, err := l.doomed(ctx)
 	if err != nil || len(doomed) == 0 {
 		return 0, err
 	}
 	results := make([]*queue.Result, 0, len(doomed))
 	for _, m := range doomed {
-		in, err := l.s.input(ctx, queue.OnBury, m, now)
-		if err != nil {
-			return 0, err
+		res, err := l.burial(ctx, m, now, set)
+		if hopeless(err) {
+			return 1, l.ruin(ctx, m, err)
 		}
-		in.Outage, in.Note = l.lane.Outage, "the partner does not answer"
-		if l.outage != nil && l.outage.Detail != "" {
-			in.Note += ": " + l.outage.Detail
-		}
-		res, err := queue.Next(m, in, set.rules(m))
 		if err != nil {
 			return 0, err
 		}
@@ -53,21 +50,24 @@ func (l *line) bury(ctx context.Context, now time.Time, set settings) (int, erro
 	return len(results), nil
 }
 
-// doomed gives the next batch to bury, oldest first.
-func (l *line) doomed(ctx context.Context, now time.Time) ([]queue.Message, error) {
-	for limit := burial + 2 + len(l.running); ; limit *= 2 {
-		ready, _, err := l.s.Store.Ready(ctx, l.key, true, now, limit)
-		if err != nil {
-			return nil, err
-		}
-		var doomed []queue.Message
-		for _, m := range ready {
-			if m.ID != l.lane.Breaker.Holder && !m.Asked && l.running[m.ID] == nil && len(doomed) < burial {
-				doomed = append(doomed, m)
-			}
-		}
-		if len(doomed) > 0 || len(ready) < limit {
-			return doomed, nil
-		}
+// burial is what the open breaker makes of a message.
+func (l *line) burial(ctx context.Context, m queue.Message, now time.Time, set settings) (queue.Result, error) {
+	in, err := l.s.input(ctx, queue.OnBury, m, now)
+	if err != nil {
+		return queue.Result{}, err
 	}
+	in.Outage, in.Note = l.lane.Outage, "the partner does not answer"
+	if l.outage != nil && l.outage.Detail != "" {
+		in.Note += ": " + l.outage.Detail
+	}
+	return step(m, in, set)
+}
+
+// doomed gives the next batch to bury, oldest first.
+func (l *line) doomed(ctx context.Context) ([]queue.Message, error) {
+	stay := slices.Collect(maps.Keys(l.running)) // on their way to `sending`, where the breaker stops them
+	if holder := l.lane.Breaker.Holder; holder != "" {
+		stay = append(stay, holder)
+	}
+	return l.s.Store.Buriable(ctx, l.key, stay, burial)
 }

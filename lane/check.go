@@ -7,6 +7,7 @@ import (
 
 	"edigw/breaker"
 	"edigw/fault"
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -56,7 +57,15 @@ func (s *Scheduler) contact(l *line, set settings) (o fault.Outcome) {
 	if s.shielded(l, "", func() { o = to.Check(s.wire, l.partner) }) {
 		return fault.Outcome{Cause: fault.CauseStopped, Detail: "edigw has a defect: the connection check failed"}
 	}
+	s.heard(l, o)
 	return o
+}
+
+// heard notes whether the partner gave any answer, for its right to a socket.
+func (s *Scheduler) heard(l *line, o fault.Outcome) {
+	if answered(o) || silent(o) {
+		s.slots.answered(l, answered(o))
+	}
 }
 
 // checked records what a connection check found. If that panics, the check has
@@ -72,7 +81,7 @@ func (l *line) undecided(generation int64, probe bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, now := l.s, l.s.Now()
-	l.checking, l.pause = false, later(l.pause, now.Add(l.settings().breaker.Cooldown))
+	l.checking, l.pause = false, instant.Later(l.pause, now.Add(l.settings().breaker.Cooldown))
 	if !probe || l.load(s.base, now) != nil {
 		return
 	}
@@ -100,7 +109,7 @@ func (l *line) conclude(o fault.Outcome, generation int64, probe bool, by fault.
 			return
 		}
 		s.Log.Error("a connection check cannot be recorded yet", keyLane, l.key, keyErr, err)
-		rest(s.base, time.Second)
+		instant.Rest(s.base, time.Second)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edigw/breaker"
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -74,16 +75,9 @@ func (l *line) width(set settings) int {
 func (l *line) earliest(set settings, now time.Time) time.Time {
 	t := l.pause
 	if l.lane.NotBefore.Sub(now) <= 2*set.retry.Cap { // else a clock was set back
-		t = later(t, l.lane.NotBefore)
+		t = instant.Later(t, l.lane.NotBefore)
 	}
-	return later(t, l.pace)
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
+	return instant.Later(t, l.pace)
 }
 
 // afford asks for the places and the budget that a start needs. If it may not
@@ -98,7 +92,7 @@ func (l *line) afford(m queue.Message, now time.Time) (wait time.Time, ok bool) 
 	if ok {
 		return time.Time{}, true
 	}
-	l.s.slots.free(1, 1)
+	l.s.slots.free(l, 1, 1)
 	l.s.metrics.overBudget()
 	if after > 0 {
 		wait = now.Add(after)
@@ -166,7 +160,7 @@ func (l *line) oldest(ctx context.Context, now time.Time, limit int) (best choic
 		if c.ok {
 			return c, false, nil
 		}
-		best.next = sooner(best.next, c.next)
+		best.next = instant.Sooner(best.next, c.next)
 	}
 	return best, len(line) == limit, nil
 }
@@ -174,7 +168,7 @@ func (l *line) oldest(ctx context.Context, now time.Time, limit int) (best choic
 // beginning is how many of the running messages are not `sending` yet.
 func (l *line) beginning() (n int) {
 	for _, f := range l.running {
-		if !f.incarnated {
+		if f.started.IsZero() {
 			n++
 		}
 	}
@@ -185,6 +179,9 @@ func (l *line) beginning() (n int) {
 // more if there may be others behind them.
 func (l *line) pick(ctx context.Context, now time.Time, limit int) (best choice, more bool, err error) {
 	ready, next, err := l.s.Store.Ready(ctx, l.key, false, now, limit)
+	if err == nil && !next.IsZero() && !l.settings().due(next, now).After(now) && next.After(now) {
+		ready, next, err = l.s.Store.Ready(ctx, l.key, false, next, limit)
+	}
 	if err != nil {
 		return choice{}, false, err
 	}
@@ -197,7 +194,7 @@ func (l *line) pick(ctx context.Context, now time.Time, limit int) (best choice,
 			continue
 		}
 		if older(m, l.lane.Breaker) && l.replayPace.After(now) {
-			best.next = sooner(best.next, l.replayPace)
+			best.next = instant.Sooner(best.next, l.replayPace)
 			continue
 		}
 		best.m, best.ok = m, true // the one that is due longest
@@ -232,9 +229,9 @@ func (l *line) holder(ctx context.Context, id string, now time.Time) (choice, er
 
 // timely is m if it may start now.
 func (l *line) timely(m queue.Message, now time.Time) choice {
-	at := m.NextAt
+	at := l.settings().due(m.NextAt, now)
 	if older(m, l.lane.Breaker) {
-		at = later(at, l.replayPace)
+		at = instant.Later(at, l.replayPace)
 	}
 	switch {
 	case l.running[m.ID] != nil:

@@ -26,7 +26,27 @@ func (s *Scheduler) rewind(now time.Time) {
 	s.Log.Warn("the clock of this machine jumped; every lane looks again", "now", now)
 	for _, l := range s.lines {
 		l.stale.Store(true)
+		l.rewound.Store(true)
 		s.plan(l, now)
 	}
 	s.timerAt = now
+}
+
+// replan forgets the instants that the line has in memory. The caller holds
+// l.mu.
+func (l *line) replan() {
+	l.pause, l.fresh, l.freshAt = time.Time{}, true, time.Time{}
+	l.shown.Lock()
+	defer l.shown.Unlock()
+	l.pace, l.replayPace = time.Time{}, time.Time{}
+}
+
+// due is when a message may start that is stored as due at an instant: what
+// lies further ahead than any message waits was set by a clock that was set
+// back since, and is due.
+func (set settings) due(at, now time.Time) time.Time {
+	if at.Sub(now) > 2*set.retry.Cap+time.Minute { // Retry-After and jitter lie above the cap
+		return now
+	}
+	return at
 }

@@ -20,7 +20,10 @@ type fragile struct {
 	lies   int                               // writes that go through and say that they failed
 	slow   func(*queue.Result) time.Duration // how long a write takes
 	panics func(*queue.Result) bool
+	refuse func(*queue.Result) error
 	reads  int             // of lines
+	rows   int             // read to be buried
+	most   int             // of these, by one read
 	last   queue.EventType // after the next event of this type the process is dead
 }
 
@@ -48,6 +51,12 @@ func (f *fragile) Ready(ctx context.Context, lane string, inOrder bool, now time
 	return f.Memory.Ready(ctx, lane, inOrder, now, limit)
 }
 
+func (f *fragile) Buriable(ctx context.Context, lane string, except []string, limit int) ([]queue.Message, error) {
+	all, err := f.Memory.Buriable(ctx, lane, except, limit)
+	f.set(func() { f.rows += len(all); f.most = max(f.most, len(all)) })
+	return all, err
+}
+
 func (f *fragile) Record(ctx context.Context, results ...*queue.Result) error {
 	f.mu.Lock()
 	slow := f.slow
@@ -66,6 +75,13 @@ func (f *fragile) Record(ctx context.Context, results ...*queue.Result) error {
 	}
 	if f.gone || f.broken {
 		return errDown
+	}
+	for _, r := range results {
+		if f.refuse != nil {
+			if err := f.refuse(r); err != nil {
+				return err
+			}
+		}
 	}
 	if f.lies > 0 {
 		f.lies--

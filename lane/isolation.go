@@ -10,6 +10,7 @@ import (
 
 	"edigw/breaker"
 	"edigw/fault"
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -118,7 +119,7 @@ func (n *network) note(partner string, o fault.Outcome, now time.Time) turnaroun
 		case len(c.failed) > 0:
 			n.contacts[id] = c
 			failed = append(failed, id)
-			first = sooner(first, c.failed[0])
+			first = instant.Sooner(first, c.failed[0])
 		case !within(c.started, now):
 			delete(n.contacts, id)
 		default:
@@ -265,7 +266,7 @@ func (l *line) withdraw(ctx context.Context, now time.Time, set settings) (bool,
 	if l.outage == nil || !l.outage.Withdrawn {
 		return false, nil
 	}
-	letters, err := l.s.Store.OutageLetters(ctx, l.outage.ID, queue.LetterOpen, batch)
+	letters, err := l.returning(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -288,6 +289,19 @@ func (l *line) withdraw(ctx context.Context, now time.Time, set settings) (bool,
 		return false, err
 	}
 	return true, nil
+}
+
+// returning gives the next letters that go back to the line because it was our
+// own network. What waits for an operator's word (an unknown outcome, a missing
+// receipt, a deadline that passed) stays a letter.
+func (l *line) returning(ctx context.Context) (letters []queue.Letter, err error) {
+	for _, reason := range []fault.Reason{fault.ReasonCircuitOpen, fault.ReasonMaxAttempts} {
+		f := queue.LetterFilter{Outage: l.outage.ID, Reason: reason, Status: queue.LetterOpen}
+		if letters, _, err = l.s.Store.Letters(ctx, f, queue.Page{Limit: batch}); err != nil || len(letters) > 0 {
+			return letters, err
+		}
+	}
+	return nil, nil
 }
 
 // tryNetwork sends one waiting message or connection check out, the partners
@@ -324,7 +338,9 @@ func (s *Scheduler) candidate(last string) string {
 	}
 	s.mu.Unlock()
 	var ids []string
+	present := map[string]bool{}
 	for _, l := range lines {
+		present[l.partner] = true
 		if o := l.obstacle(now, queue.Isolation{}); o.state == "" {
 			ids = append(ids, l.partner)
 		}
@@ -332,7 +348,7 @@ func (s *Scheduler) candidate(last string) string {
 	if len(ids) == 0 {
 		for _, id := range s.Partners.IDs() {
 			p, ok := s.Partners.Partner(id)
-			if !ok || p.Misconfigured || slices.ContainsFunc(lines, func(l *line) bool { return l.partner == id }) {
+			if !ok || p.Misconfigured || present[id] {
 				continue
 			}
 			if open, _, _, _ := p.Lane.Calendar.Open(now); open {

@@ -10,6 +10,7 @@ import (
 
 	"edigw/breaker"
 	"edigw/fault"
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -43,6 +44,7 @@ type line struct {
 	notable    atomic.Bool // has a state that is shown or timed: stays in memory
 	parked     atomic.Bool // waits for our own network: stays in memory
 	stale      atomic.Bool // the stored lane must be read again
+	rewound    atomic.Bool // a jump of the clock: what was planned by it does not count
 	look       atomic.Bool // somebody else changed messages or letters
 
 	mu       latch // held while a decision is made and its transaction commits
@@ -52,6 +54,7 @@ type line struct {
 	pass     bool      // chosen to try the network while the gateway is isolated
 	pause    time.Time // nothing starts before: a fault of our own side
 	stumbles int       // turns that failed in a row
+	stuck    []string  // exchanges of an earlier process that could not be recovered
 	replayed string    // outage that auto_replay has seen to, since its breaker last opened
 	fresh    bool      // something unpaced may have become due behind what is paced
 	freshAt  time.Time // when something else becomes due there, zero if nothing will
@@ -85,6 +88,9 @@ func (l *line) stumbled() time.Duration {
 // jump of the clock. The caller holds l.mu, as for every method below.
 func (l *line) load(ctx context.Context, now time.Time) error {
 	again := l.stale.Swap(false)
+	if l.rewound.Swap(false) {
+		l.replan()
+	}
 	if l.loaded && !again {
 		return nil
 	}
@@ -120,6 +126,12 @@ func (l *line) adopt(ctx context.Context, lane queue.Lane, now time.Time) error 
 		}
 	}
 	l.set(lane, outage)
+	if lane.Damaged != "" {
+		if err := l.needsFix(ctx, "", "what is stored of the lane is damaged ("+lane.Damaged+"): see what waits and where its breaker stood, then start it", now); err != nil {
+			return err
+		}
+		lane = l.lane
+	}
 	if now := lane.Breaker.Now(); now != breaker.Closed {
 		l.s.metrics.show(l.label(), now)
 	}
@@ -224,7 +236,7 @@ func (l *line) turn(ctx context.Context) (time.Time, error) {
 	// A rate lives in the line: a turn at its end keeps the line in memory.
 	for _, t := range []time.Time{breaker.NextTimer(l.lane.Breaker), l.stopEnds(), l.pace, l.replayPace} {
 		if t.After(now) {
-			next = sooner(next, t)
+			next = instant.Sooner(next, t)
 		}
 	}
 	return next, nil

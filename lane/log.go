@@ -26,7 +26,7 @@ func level(t queue.EventType) slog.Level {
 	case queue.EventRetry, queue.EventCrashed, queue.EventAckIgnored, queue.EventAckConflict, queue.EventWarnBy,
 		queue.EventOverdue, queue.EventBreakerOpened, queue.EventBreakerReopened, queue.EventLaneBlocked:
 		return slog.LevelWarn
-	case queue.EventDead, queue.EventDefect, queue.EventLaneNeedsFix, queue.EventLaneOrphaned, queue.EventIsolated:
+	case queue.EventDead, queue.EventDefect, queue.EventEvidenceLost, queue.EventLaneNeedsFix, queue.EventLaneOrphaned, queue.EventIsolated:
 		return slog.LevelError
 	}
 	return slog.LevelInfo

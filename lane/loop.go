@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -208,10 +209,10 @@ func (s *Scheduler) round() (sleep time.Duration, more bool) {
 func (s *Scheduler) sleep(now time.Time) time.Duration {
 	next := s.net.nextTrial()
 	if len(s.agenda) > 0 {
-		next = sooner(next, s.agenda[0].due)
+		next = instant.Sooner(next, s.agenda[0].due)
 	}
 	if !s.timing {
-		next = sooner(next, s.timerAt)
+		next = instant.Sooner(next, s.timerAt)
 	}
 	if next.IsZero() {
 		return -1
@@ -232,7 +233,7 @@ func (s *Scheduler) turn(l *line) {
 	l.turning = false
 	if planned := l.due; !planned.IsZero() {
 		l.due = time.Time{}
-		next = sooner(next, planned)
+		next = instant.Sooner(next, planned)
 	}
 	if !next.IsZero() {
 		s.plan(l, next)
@@ -279,14 +280,6 @@ func (s *Scheduler) defect(l *line, message string, p any) {
 	if err := s.Store.AddEvents(s.base, e); err != nil {
 		s.Log.Error("a defect could not be recorded", keyLane, l.key, keyErr, err)
 	}
-}
-
-// sooner is the earlier of two instants, of which zero means never.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // split takes a lane's key apart: see queue.LaneKey.

@@ -52,7 +52,7 @@ func (s *Scheduler) StartLane(ctx context.Context, partner string, by fault.Acto
 		res.Events = append(res.Events, l.event(queue.EventLaneStarted, now, by, "started"))
 		return nil
 	}
-	for _, k := range kinds {
+	for _, k := range queue.Kinds {
 		if err := s.change(ctx, queue.LaneKey(partner, k), start); err != nil {
 			return err
 		}

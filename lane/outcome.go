@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"edigw/breaker"
 	"edigw/fault"
+	"edigw/internal/instant"
 	"edigw/queue"
 	"edigw/retry"
 )
@@ -46,9 +48,13 @@ func (l *line) finish(f *flight, o fault.Outcome, raw string) {
 			f.m = *res.Message
 			return
 		}
+		if hopeless(err) {
+			l.bad(m, err)
+			return
+		}
 		if !errors.Is(err, queue.ErrConflict) {
 			s.Log.Error("the result of an exchange cannot be recorded yet", keyMessage, m.ID, keyErr, err)
-			rest(s.base, time.Second)
+			instant.Rest(s.base, time.Second)
 		}
 		// Something else happened to the message meanwhile.
 		if _, err := s.persist(s.base, func() (err error) { m, err = s.Store.Message(s.base, f.m.ID); return err }); err != nil {
@@ -80,7 +86,7 @@ func (l *line) settle(ctx context.Context, g *landing, m queue.Message) (*queue.
 	if ours {
 		signal = fault.SignalNone
 	}
-	result := breaker.Result{Generation: g.f.permit.Generation, Signal: signal, Message: m.ID, Stays: res.Message.State.Lined(), Trust: v.Trust}
+	result := breaker.Result{Generation: g.f.permit.Generation, Signal: signal, Message: m.ID, Stays: res.Message.State.Lined()}
 	var change breaker.Change
 	lane.Breaker, change = breaker.Record(lane.Breaker, set.breaker, now, result, l.s.Chance())
 	res.Lane = &lane
@@ -98,6 +104,10 @@ func (l *line) settle(ctx context.Context, g *landing, m queue.Message) (*queue.
 	l.moved(res, change, now, fault.Actor{}, a.Detail)
 	l.left(res, &lane, now, set)
 	l.turned(res, g.network, now)
+	if g.o.Ack != nil && g.raw == "" { // it counts all the same: the partner has the document
+		res.Events = append(res.Events, queue.Event{At: now, Type: queue.EventEvidenceLost, Partner: m.Partner, Lane: m.Lane, Message: m.ID,
+			Text: "the receipt came and could not be kept, so the proof of it is missing; the log says why"})
+	}
 	if v.Defect {
 		e := queue.Event{At: now, Type: queue.EventDefect, Partner: m.Partner, Lane: m.Lane, Message: m.ID,
 			Text: "no row of the table fits this outcome: " + a.Detail, Facts: map[string]string{"phase": g.o.Phase.String(), "status": fmt.Sprint(g.o.Status)}}
@@ -136,7 +146,7 @@ func (l *line) next(ctx context.Context, t queue.Trigger, m queue.Message, a *qu
 		return nil, err
 	}
 	in.Attempt, in.Verdict = a, v
-	res, err := queue.Next(m, in, set.rules(m))
+	res, err := step(m, in, set)
 	return &res, err
 }
 
@@ -166,7 +176,7 @@ func (l *line) pressure(lane *queue.Lane, v retry.Verdict, now time.Time, set se
 	}
 	spread := max(retry.Floor, v.After/10)
 	until := now.Add(v.After + time.Duration(float64(spread)*l.s.Chance()))
-	lane.NotBefore = later(lane.NotBefore, until)
+	lane.NotBefore = instant.Later(lane.NotBefore, until)
 }
 
 // ramp lets concurrency grow again after an outage: 1, 2, 4 … with each
@@ -208,11 +218,15 @@ func (l *line) streak(res *queue.Result, lane *queue.Lane, m queue.Message, v re
 	res.Events = append(res.Events, e)
 }
 
-// left sees to what follows from a message that left the line: the test is
-// nobody's any more, the lane may stand behind its letter, an outage may end.
+// left sees to what follows from a message that left the line: its letter is
+// the outage's if that caused it, the test is nobody's any more, the lane may
+// stand behind its letter, an outage may end.
 func (l *line) left(res *queue.Result, lane *queue.Lane, now time.Time, set settings) {
 	if m := res.Message; m != nil && !m.State.Lined() && m.State != queue.Sending {
 		lane.Breaker = breaker.ForgetHolder(lane.Breaker, m.ID)
+	}
+	if out := cmp.Or(res.Outage, l.outage); out != nil && out.ID == lane.Outage {
+		res.Blame(*out)
 	}
 	if res.Closed != nil && res.Closed.Outage != "" {
 		l.look.Store(true)

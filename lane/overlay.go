@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"edigw/breaker"
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -29,7 +30,7 @@ func (s *Scheduler) Overlay(m queue.Message, position int) queue.Shown {
 	pace, replayPace := l.pace, l.replayPace
 	l.shown.Unlock()
 	wait := func(w queue.Why, next time.Time) queue.Shown {
-		return queue.Shown{State: queue.Waiting, Why: w, Next: later(next, m.NextAt)}
+		return queue.Shown{State: queue.Waiting, Why: w, Next: instant.Later(next, m.NextAt)}
 	}
 	switch {
 	case flying:
@@ -60,6 +61,8 @@ func (s *Scheduler) Overlay(m queue.Message, position int) queue.Shown {
 	case older(m, b) && replayPace.After(now):
 		return wait(queue.WhyRate, replayPace)
 	case l.overBudget.Load():
+		return queue.Shown{State: queue.Waiting, Why: queue.WhyBudget}
+	case l.s.slots.waits(l): // the whole gateway sends as much as it may
 		return queue.Shown{State: queue.Waiting, Why: queue.WhyBudget}
 	case lane.Ramp > 0 && running >= lane.Ramp:
 		return queue.Shown{State: queue.Waiting, Why: queue.WhyRampUp}

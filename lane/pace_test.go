@@ -112,3 +112,48 @@ func TestRetryAtTheDeadline(t *testing.T) {
 		g.wantState(m, queue.Delivered)
 	})
 }
+
+func TestRate(t *testing.T) {
+	t.Parallel()
+	slow := func(p *partner.Partner) { p.Lane.Rate = 2; p.Lane.Concurrency = 4 }
+	inBubble(t, &wire{answer: always(receipt)}, one(slow), func(t *testing.T, g *gateway) {
+		var last queue.Message
+		for i := range 10 {
+			last = g.accept("northwind", fmt.Sprint(i))
+		}
+		g.pass(2 * time.Second)
+		if n := len(g.wire.arrivals("")); n != 5 { // at 0, 0.5, … 2 s
+			t.Errorf("%d arrivals in 2 s at 2/s, want 5", n)
+		}
+		if o := g.s.Overlay(last, 9); o.Why != queue.WhyRate {
+			t.Errorf("shown as %+v", o)
+		}
+	})
+}
+
+func TestReplaysArePaced(t *testing.T) {
+	t.Parallel()
+	inBubble(t, &wire{answer: always(refused)}, one(), func(t *testing.T, g *gateway) {
+		g.accept("northwind", "1")
+		var letters []queue.Message
+		for i := range 20 {
+			letters = append(letters, g.accept("northwind", fmt.Sprint("r", i)))
+		}
+		g.pass(opensAfter + time.Second)
+		g.wire.change(func() { g.wire.answer = always(receipt) })
+		if err := g.s.Reset(t.Context(), "northwind", operator); err != nil {
+			t.Fatal(err)
+		}
+		g.pass(time.Hour)
+		before := len(g.wire.arrivals(""))
+		for _, m := range letters {
+			g.replay(m)
+		}
+		g.pass(2*time.Second + time.Millisecond)
+		if n := len(g.wire.arrivals("")) - before; n != 11 { // at 0, 0.2, … 2 s
+			t.Errorf("%d replays in 2 s at 5/s, want 11", n)
+		}
+		g.pass(3 * time.Second)
+		g.wantState(letters[19], queue.Delivered)
+	})
+}

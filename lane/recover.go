@@ -7,6 +7,7 @@ import (
 
 	"edigw/breaker"
 	"edigw/fault"
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -20,19 +21,8 @@ func (s *Scheduler) recover(ctx context.Context) error {
 	}
 	s.net.adopt(iso, now)
 	s.metrics.isolated(iso.On())
-	for {
-		cut, err := s.Store.Unfinished(ctx, s.Incarnation, batch)
-		if err != nil {
-			return fmt.Errorf("lane: reading the exchanges that were cut off: %w", err)
-		}
-		for _, m := range cut {
-			if err := s.recoverOne(ctx, m, now); err != nil {
-				return fmt.Errorf("lane: message %s, whose exchange was cut off: %w", m.ID, err)
-			}
-		}
-		if len(cut) < batch {
-			break
-		}
+	if err := s.recoverAll(ctx, now); err != nil {
+		return err
 	}
 	lanes, err := s.Store.Lanes(ctx)
 	if err != nil {
@@ -54,22 +44,61 @@ func (s *Scheduler) recover(ctx context.Context) error {
 	}
 	for _, w := range work {
 		l := s.held(w.Lane)
-		s.plan(l, later(now, w.NextAt))
+		s.plan(l, instant.Later(now, l.settings().due(w.NextAt, now)))
 		l.users--
 	}
 	s.timerAt = now
 	return nil
 }
 
+// recoverAll applies OnCrash to what an earlier process was sending. One that
+// cannot be recovered is its partner's trouble, and stays where it is.
+func (s *Scheduler) recoverAll(ctx context.Context, now time.Time) error {
+	stays := map[string]bool{}
+	for {
+		limit := batch + len(stays)
+		cut, err := s.Store.Unfinished(ctx, s.Incarnation, limit)
+		if err != nil {
+			return fmt.Errorf("lane: reading the exchanges that were cut off: %w", err)
+		}
+		for _, m := range cut {
+			if stays[m.ID] {
+				continue
+			}
+			if err := s.recoverOne(ctx, m, now); err != nil {
+				return fmt.Errorf("lane: message %s, whose exchange was cut off: %w", m.ID, err)
+			}
+			stays[m.ID] = true // if it is still there
+		}
+		if len(cut) < limit {
+			return nil
+		}
+	}
+}
+
+// recoverOne recovers one message. It fails only if the store does.
 func (s *Scheduler) recoverOne(ctx context.Context, m queue.Message, now time.Time) error {
 	l := s.hold(m.Lane)
 	defer s.done(l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.load(ctx, now); err != nil {
+	err := l.load(ctx, now)
+	if err == nil {
+		err = l.take(ctx, m)
+	}
+	if err == nil || down(err) {
 		return err
 	}
-	return l.recoverMessage(ctx, m, breaker.Permit{})
+	return s.spoiled(ctx, l, m.ID, err)
+}
+
+// take recovers a message, or makes a letter of it.
+func (l *line) take(ctx context.Context, m queue.Message) error {
+	err := l.recoverMessage(ctx, m, breaker.Permit{})
+	if err != nil && !down(err) {
+		err = l.ruin(ctx, m, err)
+	}
+	return err
 }
 
 // recoverMessage applies OnCrash to a message whose exchange nobody will ever
@@ -80,7 +109,7 @@ func (l *line) recoverMessage(ctx context.Context, m queue.Message, p breaker.Pe
 	if err != nil {
 		return err
 	}
-	res, err := queue.Next(m, in, set.rules(m))
+	res, err := step(m, in, set)
 	if err != nil {
 		return err
 	}
@@ -108,7 +137,7 @@ func (s *Scheduler) runTimers() {
 	}
 	s.mu.Lock()
 	s.timing = false
-	s.timerAt = sooner(s.timerAt, next)
+	s.timerAt = instant.Sooner(s.timerAt, next)
 	s.mu.Unlock()
 	s.poked()
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"edigw/fault"
 	"edigw/partner"
 	"edigw/queue"
 )
@@ -46,5 +47,19 @@ func TestAutoReplayLooksBehindWhatMustStay(t *testing.T) {
 		g.wire.change(func() { g.wire.answer = always(receipt) })
 		g.pass(35 * time.Minute)
 		g.wantState(m, queue.Delivered)
+	})
+}
+
+func TestAutoReplay(t *testing.T) {
+	t.Parallel()
+	auto := func(p *partner.Partner) { p.Lane.AutoReplay = &partner.AutoReplay{MaxAge: time.Hour, Max: 3} }
+	inBubble(t, &wire{answer: firstFails(5)}, one(auto), func(t *testing.T, g *gateway) {
+		g.accept("northwind", "1")
+		others := g.acceptAll("northwind", "2", "3", "4", "5")
+		g.pass(10 * time.Minute)
+		for _, m := range others[:3] {
+			g.wantState(m, queue.Delivered)
+		}
+		g.wantLetter(others[3], fault.ReasonCircuitOpen) // max: 3
 	})
 }

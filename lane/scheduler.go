@@ -38,11 +38,13 @@ type Sender interface {
 	// oldest first, say are there already, and returns what is to be sent;
 	// fresh if it was built just now. A failure of our own side is an Outcome
 	// with PhaseNone: with CauseStopped it passes by itself (no space left,
-	// ctx ended) and m is tried again, with any other m becomes a letter.
+	// a store that does not answer now, ctx ended) and m is tried again, with
+	// any other m becomes a letter.
 	Prepare(ctx context.Context, m queue.Message, builds []queue.Build) (b queue.Build, fresh bool, fail *fault.Outcome)
 	// Exchange sends b once and reads the answer. raw is the spool name of an
 	// acknowledgement that was in it, empty if none. When ctx ends it returns
-	// soon, with CauseStopped and the phase that was reached.
+	// soon, with CauseStopped and the phase that was reached; so it does, with
+	// PhaseNone, if what is to be sent cannot be read now.
 	Exchange(ctx context.Context, m queue.Message, b queue.Build) (o fault.Outcome, raw string)
 	// Check contacts the partner without a document.
 	Check(ctx context.Context, partnerID string) fault.Outcome
@@ -147,7 +149,7 @@ func New(o Options) (*Scheduler, error) {
 	}
 	s := &Scheduler{Options: o, metrics: newMetrics(), cpu: make(chan struct{}, o.Builds),
 		lines: map[string]*line{}, sick: map[string]time.Time{}, poke: make(chan struct{}, 1), loopEnded: make(chan struct{})}
-	s.slots = slots{starts: starts, sockets: o.Sockets, wake: s.grant}
+	s.slots.init(starts, o.Sockets, s.grant)
 	s.net.writing = make(latch, 1)
 	s.purse.init(o.RetryBudget, s.grant)
 	return s, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edigw/fault"
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
@@ -29,6 +30,7 @@ type Ledger interface {
 // Lines reads what stands in line.
 type Lines interface {
 	Ready(ctx context.Context, lane string, inOrder bool, now time.Time, limit int) (ready []queue.Message, next time.Time, err error)
+	Buriable(ctx context.Context, lane string, except []string, limit int) ([]queue.Message, error)
 	Agenda(ctx context.Context) ([]queue.Work, error)
 	Timers(ctx context.Context, now time.Time, limit int) (due []queue.Message, next time.Time, err error)
 	Unfinished(ctx context.Context, incarnation string, limit int) ([]queue.Message, error)
@@ -53,6 +55,7 @@ type Messages interface {
 type Letters interface {
 	Letter(ctx context.Context, id string) (queue.Letter, error)
 	Letters(ctx context.Context, f queue.LetterFilter, p queue.Page) ([]queue.Letter, string, error)
+	OldestLetter(ctx context.Context, lane string, except ...fault.Reason) (queue.Letter, error)
 	OutageLetters(ctx context.Context, outage string, s queue.LetterStatus, limit int) ([]queue.Letter, error)
 }
 
@@ -64,12 +67,13 @@ const (
 
 // persist does a write until it succeeds, for ever: what an exchange taught
 // must not be lost (delivery.md §8). It gives up only on a conflict, on a
-// missing record, or when ctx ends. tried is the number of failures before.
+// missing record, on what the store's rules forbid, or when ctx ends. tried is
+// the number of failures before.
 func (s *Scheduler) persist(ctx context.Context, write func() error) (tried int, err error) {
 	pause := firstPause
 	for {
 		err := write()
-		if err == nil || errors.Is(err, queue.ErrConflict) || errors.Is(err, queue.ErrNotFound) {
+		if err == nil || errors.Is(err, queue.ErrConflict) || errors.Is(err, queue.ErrNotFound) || errors.Is(err, queue.ErrForbidden) {
 			return tried, err
 		}
 		if ctx.Err() != nil {
@@ -77,22 +81,10 @@ func (s *Scheduler) persist(ctx context.Context, write func() error) (tried int,
 		}
 		tried++
 		s.Log.Error("the store does not take what happened; trying again", "err", err, "in", pause)
-		if !rest(ctx, pause) {
+		if !instant.Rest(ctx, pause) {
 			return tried, ctx.Err()
 		}
 		pause = min(2*pause, lastPause)
-	}
-}
-
-// rest waits, and reports false if ctx ended first.
-func rest(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -139,6 +131,9 @@ func (s *Scheduler) letterOf(ctx context.Context, m queue.Message) (*queue.Lette
 		return nil, nil
 	}
 	l, err := s.Store.Letter(ctx, m.Letter)
+	if errors.Is(err, queue.ErrNotFound) {
+		return nil, &badRow{m.ID, "its letter " + m.Letter + " is gone"}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,9 @@ func (l *line) tidy(ctx context.Context, now time.Time, set settings) (bool, err
 			return false, err
 		}
 	}
+	if err := l.unstick(ctx); err != nil {
+		return false, err
+	}
 	if l.lane.Orphaned == set.known {
 		if err := l.orphan(ctx, now, set); err != nil {
 			return false, err
@@ -90,19 +93,11 @@ func (l *line) unbar(ctx context.Context, set settings) error {
 	lane := l.lane
 	lane.Blocked = ""
 	if set.lane.AfterDead == partner.DeadBlock {
-		page, cursor := []queue.Letter(nil), ""
-		for first := true; first || cursor != ""; first = false {
-			var err error
-			page, cursor, err = l.s.Store.Letters(ctx, queue.LetterFilter{Partner: l.partner, Status: queue.LetterOpen}, queue.Page{Limit: batch, Cursor: cursor})
-			if err != nil {
-				return err
-			}
-			for _, letter := range page { // newest first: the last one found is the oldest
-				if letter.Lane == l.key && letter.Reason != fault.ReasonFormat && letter.Reason != fault.ReasonChangedContent {
-					lane.Blocked = letter.ID
-				}
-			}
+		letter, err := l.s.Store.OldestLetter(ctx, l.key, fault.ReasonFormat, fault.ReasonChangedContent)
+		if err != nil && !errors.Is(err, queue.ErrNotFound) {
+			return err
 		}
+		lane.Blocked = letter.ID
 	}
 	l.shown.Lock()
 	l.barred = lane.Blocked != ""

@@ -6,10 +6,11 @@ import (
 	"maps"
 	"time"
 
+	"edigw/internal/instant"
 	"edigw/queue"
 )
 
-// sick is how long a message whose timer panicked is left alone.
+// sick is how long a message whose timer panicked or failed is left alone.
 const sick = time.Hour
 
 // timers applies every timer that is due and says when the next one is.
@@ -24,7 +25,7 @@ func (s *Scheduler) timers(ctx context.Context) (next time.Time, err error) {
 		moved := 0
 		for _, m := range due {
 			if until, is := s.sick[m.ID]; is {
-				next = sooner(next, until)
+				next = instant.Sooner(next, until)
 				continue
 			}
 			var done bool
@@ -32,13 +33,17 @@ func (s *Scheduler) timers(ctx context.Context) (next time.Time, err error) {
 				s.sick[m.ID] = now.Add(sick)
 				done = true
 			}
-			if err != nil {
+			if err != nil && (down(err) || s.spoiled(ctx, s.peek(m.Lane), m.ID, err) != nil) {
 				return time.Time{}, err
+			}
+			if err != nil { // one message's trouble is not that of all timers
+				s.sick[m.ID] = now.Add(sick)
+				done = true
 			}
 			if done {
 				moved++
 			} else { // changed by others meanwhile, or not quite due
-				next = sooner(next, now.Add(time.Second))
+				next = instant.Sooner(next, now.Add(time.Second))
 			}
 		}
 		if moved == 0 {
@@ -67,6 +72,9 @@ func (s *Scheduler) fire(ctx context.Context, m queue.Message, now time.Time) (d
 		return false, nil
 	}
 	err = l.timed(ctx, trigger, m, now, l.settings())
+	if hopeless(err) {
+		err = l.ruin(ctx, m, err)
+	}
 	s.due(l, now)
 	if errors.Is(err, queue.ErrConflict) {
 		return false, nil
@@ -80,7 +88,7 @@ func (l *line) timed(ctx context.Context, t queue.Trigger, m queue.Message, now 
 	if err != nil {
 		return err
 	}
-	res, err := queue.Next(m, in, set.rules(m))
+	res, err := step(m, in, set)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package lane
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -47,10 +49,11 @@ func (s *Scheduler) Running(lane, message string) bool {
 }
 
 // Reloaded takes changed settings into use: a lane that needs a fix is
-// released, the test of a breaker that a TLS fault opened is due at once where
-// the trust changed, cool-downs are clamped to a shorter policy, a lane whose
+// released, the test of an open breaker is due at once where the way to the
+// partner changed, cool-downs are clamped to a shorter policy, a lane whose
 // file went or came back is told. It is called after the new snapshot is in
-// force.
+// force. What fails for one partner keeps no other from it; it may be called
+// again with the same change.
 func (s *Scheduler) Reloaded(ctx context.Context, c partner.Change) error {
 	changes := slices.Clone(c.Partners)
 	for _, id := range slices.Concat(c.Added, c.Removed) {
@@ -61,31 +64,29 @@ func (s *Scheduler) Reloaded(ctx context.Context, c partner.Change) error {
 			changes = append(changes, partner.PartnerChange{ID: id, Fixed: true})
 		}
 	}
+	var errs []error
 	for _, pc := range changes {
-		for _, k := range kinds {
+		for _, k := range queue.Kinds {
 			if err := s.reloaded(ctx, queue.LaneKey(pc.ID, k), pc); err != nil {
-				return fmt.Errorf("lane: taking the new settings of %s into use: %w", pc.ID, err)
+				errs = append(errs, fmt.Errorf("lane: taking the new settings of %s into use: %w", pc.ID, err))
 			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // fixable gives the partners of lanes that stopped themselves.
 func (s *Scheduler) fixable() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var ids []string
+	ids := map[string]bool{}
 	for _, l := range s.lines {
-		if l.notable.Load() && !slices.Contains(ids, l.partner) {
-			ids = append(ids, l.partner)
+		if l.notable.Load() {
+			ids[l.partner] = true
 		}
 	}
-	return ids
+	return slices.Sorted(maps.Keys(ids))
 }
-
-// kinds are the kinds of messages; a partner has a lane for each.
-var kinds = []queue.Kind{queue.KindDocument, queue.KindReceipt, queue.KindWebhook}
 
 func (s *Scheduler) reloaded(ctx context.Context, key string, c partner.PartnerChange) error {
 	if !s.remembered(key) {
@@ -106,7 +107,7 @@ func (s *Scheduler) reloaded(ctx context.Context, key string, c partner.PartnerC
 		if set.usable {
 			lane.Breaker = breaker.Restore(lane.Breaker, set.breaker, now)
 		}
-		if c.Trust && lane.Breaker.Trust {
+		if c.Reach() && !lane.Breaker.Manual { // a trip by an operator is his to end
 			lane.Breaker = breaker.DueNow(lane.Breaker, now)
 		}
 		return nil

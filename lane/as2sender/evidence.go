@@ -204,7 +204,11 @@ func (e *evidence) writeEntity() error {
 		return err
 	}
 	defer payload.Close()
-	if info, err := payload.Stat(); err != nil || info.Size() != e.message.Payload.Size {
+	n, err := e.sender.Spool.Size(spool.Payload, e.message.Payload.SHA256)
+	if err != nil {
+		return err
+	}
+	if n != e.message.Payload.Size {
 		e.lacks("The stored document is damaged, so %s is missing.", entityFile)
 		return nil
 	}

@@ -263,7 +263,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		absent []string
 	}{
 		{"document gone", func(h *house, m *queue.Message) {
-			if _, err := h.spool.Remove(spool.Payload, m.Payload.SHA256, time.Time{}); err != nil {
+			if _, err := h.spool.Remove(spool.Payload, time.Time{}, m.Payload.SHA256); err != nil {
 				h.t.Fatal(err)
 			}
 		}, "not kept any more (retention), so entity.bin", []string{"entity.bin"}},
@@ -271,7 +271,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		{"no receipt", func(h *house, _ *queue.Message) { h.attempts[0].Raw, h.attempts[0].Ack = "", nil }, "No receipt is on file",
 			[]string{"receipt.http", "receipt-signature.p7s", "receipt-signed-part.bin"}},
 		{"receipt gone", func(h *house, _ *queue.Message) {
-			if _, err := h.spool.Remove(spool.Receipt, h.attempts[0].Raw, time.Time{}); err != nil {
+			if _, err := h.spool.Remove(spool.Receipt, time.Time{}, h.attempts[0].Raw); err != nil {
 				h.t.Fatal(err)
 			}
 		}, "The receipt of attempt 1 is not kept", []string{"receipt.http", "receipt-signature.p7s"}},
@@ -448,5 +448,23 @@ func TestEvidenceEndsWithItsReader(t *testing.T) {
 	r.CloseWithError(gone)
 	if err := h.sender.Evidence(t.Context(), w, m, h.attempts, h.builds); !errors.Is(err, gone) {
 		t.Errorf("after the end of the connection: %v", err)
+	}
+}
+
+// TestEvidenceSaysNothingOfWhatCannotBeReadNow: a store that does not answer
+// says neither that a document is gone nor that it is damaged.
+func TestEvidenceSaysNothingOfWhatCannotBeReadNow(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	c := &cabinet{bodies: map[string][]byte{}}
+	h.reopen(c)
+	m := h.accept(invoice)
+	h.attempt(m)
+	for after := range 3 { // the receipt, the document, its size
+		h.reopen(c)
+		c.err, c.after = queue.ErrUnavailable, after
+		if err := h.sender.Evidence(t.Context(), io.Discard, m, h.attempts, h.builds); !errors.Is(err, queue.ErrUnavailable) {
+			t.Errorf("failing after %d reads: %v", after, err)
+		}
 	}
 }

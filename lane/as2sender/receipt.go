@@ -24,7 +24,11 @@ func (r Receipts) Prepare(_ context.Context, m queue.Message, builds []queue.Bui
 		return queue.Build{}, false, &fault.Outcome{Cause: fault.CausePayload, Detail: "the receipt " + m.MessageID + " was not kept"}
 	}
 	b := builds[len(builds)-1]
-	if size, err := r.Spool.Size(spool.Wire, b.SHA256); err != nil || size != b.Size {
+	gone, err := r.gone(b)
+	if err != nil {
+		return queue.Build{}, false, failed(err)
+	}
+	if gone {
 		return queue.Build{}, false, &fault.Outcome{Cause: fault.CausePayload, Detail: "the body of receipt " + m.MessageID + " is gone (restored from a backup?)"}
 	}
 	return b, false, nil
@@ -32,18 +36,25 @@ func (r Receipts) Prepare(_ context.Context, m queue.Message, builds []queue.Bui
 
 // Exchange posts the receipt. Any 2xx says that it arrived.
 func (r Receipts) Exchange(ctx context.Context, m queue.Message, b queue.Build) (fault.Outcome, string) {
-	var answer as2.Answer
-	if err := json.Unmarshal(b.Record, &answer); err != nil {
-		return fault.Outcome{Cause: fault.CauseBuild, Detail: fmt.Sprintf("receipt %s cannot be read back: %v", m.MessageID, err), AckAsked: fault.AckNotAsked}, ""
-	}
-	c, limits, err := r.client(r.Settings(), m.Partner)
-	if err != nil {
+	fail := func(err error) (fault.Outcome, string) {
 		o := *failed(err)
 		o.AckAsked = fault.AckNotAsked
 		return o, ""
 	}
+	var answer as2.Answer
+	if err := json.Unmarshal(b.Record, &answer); err != nil {
+		return fail(fmt.Errorf("receipt %s cannot be read back: %w", m.MessageID, err))
+	}
+	c, limits, err := r.client(r.Settings(), m.Partner)
+	if err != nil {
+		return fail(err)
+	}
+	wire, err := r.Spool.Open(spool.Wire, b.SHA256)
+	if err != nil {
+		return fail(unread(err))
+	}
 	rendition := as2.Rendition{MessageID: answer.MessageID, Headers: answer.Headers, Size: b.Size, SHA256: b.SHA256, Ack: fault.AckNotAsked}
-	_, o := as2.Send(ctx, c, as2.Agreement{URL: answer.URL}, rendition, func() (io.ReadCloser, error) { return r.Spool.Open(spool.Wire, b.SHA256) }, limits)
+	_, o := as2.Send(ctx, c, as2.Agreement{URL: answer.URL}, rendition, func() (io.ReadCloser, error) { return wire, nil }, limits)
 	o.AckAsked = fault.AckNotAsked
 	return o, ""
 }

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"time"
 
@@ -61,7 +62,10 @@ func (s *Sender) Prepare(ctx context.Context, m queue.Message, builds []queue.Bu
 	why := ""
 	if n := len(builds); n > 0 {
 		last := builds[n-1]
-		if why = s.outdated(last, a); why == "" {
+		if why, err = s.outdated(last, a); err != nil {
+			return queue.Build{}, false, failed(err)
+		}
+		if why == "" {
 			return last, false, nil
 		}
 	}
@@ -73,15 +77,36 @@ func (s *Sender) Prepare(ctx context.Context, m queue.Message, builds []queue.Bu
 	return b, true, nil
 }
 
-// outdated says why a build cannot be sent again, or "".
-func (s *Sender) outdated(b queue.Build, a as2.Agreement) string {
+// outdated says why a build cannot be sent again, or "". While that cannot be
+// told it fails: other bytes under the same Message-ID are for those cases only
+// (delivery.md §2).
+func (s *Sender) outdated(b queue.Build, a as2.Agreement) (string, error) {
 	if b.Agreement != a.Fingerprint() {
-		return "certificate, algorithm or identity changed since it was built"
+		return "certificate, algorithm or identity changed since it was built", nil
 	}
-	if size, err := s.Spool.Size(spool.Wire, b.SHA256); err != nil || size != b.Size {
-		return "the wire bytes were gone (restored from a backup?)"
+	gone, err := s.gone(b)
+	if err != nil || !gone {
+		return "", err
 	}
-	return ""
+	return "the wire bytes were gone (restored from a backup?)", nil
+}
+
+// gone reports whether the wire bytes of a build are not there as they were
+// made. What cannot be read now is not gone: that is an error.
+func (s *Sender) gone(b queue.Build) (bool, error) {
+	size, err := s.Spool.Size(spool.Wire, b.SHA256)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, unread(err)
+	}
+	return size != b.Size, nil
+}
+
+// unread is an error of reading what is stored of a message.
+func unread(err error) error {
+	return fmt.Errorf("%w: the stored message cannot be read: %w", as2.ErrPayload, err)
 }
 
 // build writes the wire bytes of m into the spool.
@@ -139,14 +164,20 @@ func token() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// failed tells an error of building as facts. A full disk and the end of ctx
-// pass by themselves: the message is tried again and becomes no letter.
+// failed tells an error of our own side as facts. A store that does not answer
+// now, a full disk, too few file descriptors and the end of ctx pass by
+// themselves: the message is tried again and becomes no letter.
 func failed(err error) *fault.Outcome {
-	if errors.Is(err, queue.ErrNoSpace) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if passes(err) {
 		return &fault.Outcome{Cause: fault.CauseStopped, Detail: err.Error()}
 	}
 	o := as2.BuildOutcome(err)
 	return &o
+}
+
+// passes reports whether an error goes by itself.
+func passes(err error) bool {
+	return fault.OutOfFiles(err) || errors.Is(err, queue.ErrUnavailable) || errors.Is(err, queue.ErrNoSpace) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // stoppable ends a long write when ctx does.
@@ -177,12 +208,16 @@ func (s *Sender) Exchange(ctx context.Context, m queue.Message, b queue.Build) (
 	if err != nil {
 		return s.local(b, err), ""
 	}
-	reply, o := as2.Send(ctx, c, a, r, func() (io.ReadCloser, error) { return s.Spool.Open(spool.Wire, b.SHA256) }, limits)
+	wire, err := s.Spool.Open(spool.Wire, b.SHA256)
+	if err != nil {
+		return s.local(b, unread(err)), ""
+	}
+	reply, o := as2.Send(ctx, c, a, r, func() (io.ReadCloser, error) { return wire, nil }, limits)
 	o.AckAsked = b.AckAsked
 	if reply.Status == 0 {
 		return o, ""
 	}
-	o, _ = as2.Interpret(o, reply, s.sent(ctx, m, r), a)
+	o, _ = as2.Interpret(o, reply, s.sent(ctx, m, b.N, r), a)
 	if o.Ack == nil {
 		return o, ""
 	}
@@ -199,9 +234,12 @@ func (s *Sender) local(b queue.Build, err error) fault.Outcome {
 	return o
 }
 
-// sent are the renditions that a receipt may fit: r, and every earlier build
+// sent are the renditions that a receipt may fit: r of build n, and every earlier build
 // that went out, since a partner may answer a repeat with his first receipt.
-func (s *Sender) sent(ctx context.Context, m queue.Message, r as2.Rendition) []as2.Rendition {
+func (s *Sender) sent(ctx context.Context, m queue.Message, n int, r as2.Rendition) []as2.Rendition {
+	if n == 1 { // there is no earlier one
+		return []as2.Rendition{r}
+	}
 	builds, err := s.Builds.Builds(ctx, m.ID)
 	if err != nil {
 		return []as2.Rendition{r}
@@ -247,7 +285,7 @@ func (s *Sender) keep(r as2.Receipt) (string, error) {
 func (s *Sender) Judge(_ context.Context, m queue.Message, builds []queue.Build, raw string) fault.Outcome {
 	f, err := s.Spool.Open(spool.Receipt, raw)
 	if err != nil {
-		return fault.Outcome{Cause: fault.CausePayload, Detail: "the kept receipt cannot be read: " + err.Error()}
+		return *failed(fmt.Errorf("%w: the kept receipt cannot be read: %w", as2.ErrPayload, err))
 	}
 	defer f.Close()
 	receipt, err := as2.ReadReceipt(f)

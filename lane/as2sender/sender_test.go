@@ -3,6 +3,8 @@ package as2sender
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -83,7 +85,7 @@ func TestWhatIsBuiltAnewKeepsItsMessageID(t *testing.T) {
 			h.load()
 		}, "changed"},
 		{"wire bytes lost", func(h *house) {
-			if _, err := h.spool.Remove(spool.Wire, h.builds[0].SHA256, time.Time{}); err != nil {
+			if _, err := h.spool.Remove(spool.Wire, time.Time{}, h.builds[0].SHA256); err != nil {
 				h.t.Fatal(err)
 			}
 		}, "gone"},
@@ -148,7 +150,7 @@ func TestExchangeWithoutWireBytesIsLocal(t *testing.T) {
 	h := newHouse(t)
 	m := h.accept(invoice)
 	b, _ := h.prepare(m)
-	if _, err := h.spool.Remove(spool.Wire, b.SHA256, time.Time{}); err != nil {
+	if _, err := h.spool.Remove(spool.Wire, time.Time{}, b.SHA256); err != nil {
 		t.Fatal(err)
 	}
 	if o, _ := h.sender.Exchange(t.Context(), m, b); o.Cause != fault.CausePayload || o.Phase != fault.PhaseNone {
@@ -297,8 +299,8 @@ func TestJudgeOfWhatIsNoReceipt(t *testing.T) {
 	}
 }
 
+// Alone, not beside others: one of them could take the port that is closed here.
 func TestCheckSendsNoDocument(t *testing.T) {
-	t.Parallel()
 	h := newHouse(t)
 	if o := h.sender.Check(t.Context(), "northwind"); o.Cause != fault.CauseNone || o.Status == 0 {
 		t.Errorf("%+v", o)
@@ -341,5 +343,77 @@ func TestClientIsMadeAnewOnlyForOtherSettings(t *testing.T) {
 	h.sender.clients.put("other", "key", &http.Client{})
 	if len(h.sender.clients.held) != 1 {
 		t.Errorf("%d clients are kept", len(h.sender.clients.held))
+	}
+}
+
+// TestAStoreThatDoesNotAnswerNowChangesNothing: what cannot be read now is
+// neither gone nor damaged. Nothing is built anew (delivery.md §2), nothing is
+// sent, and no message becomes a letter.
+func TestAStoreThatDoesNotAnswerNowChangesNothing(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{"unavailable": queue.ErrUnavailable, "a time-out": context.DeadlineExceeded} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			c := &cabinet{bodies: map[string][]byte{}}
+			h.reopen(c)
+			m := h.accept(invoice)
+			_, raw := h.attempt(m)
+			h.reopen(c)
+			c.err = fmt.Errorf("bodies: %w", err)
+			stopped := func(what string, o *fault.Outcome) {
+				t.Helper()
+				if o == nil || o.Cause != fault.CauseStopped || o.Phase.Reached() || o.Ack != nil {
+					t.Errorf("%s: %+v", what, o)
+				}
+			}
+			b := h.builds[0]
+			_, fresh, o := h.sender.Prepare(t.Context(), m, h.builds)
+			if stopped("sent again", o); fresh {
+				t.Error("it was built anew")
+			}
+			_, _, o = h.sender.Prepare(t.Context(), m, nil)
+			stopped("built", o)
+			sent, _ := h.sender.Exchange(t.Context(), m, b)
+			if stopped("sent", &sent); sent.AckAsked != b.AckAsked {
+				t.Errorf("asked for %q", sent.AckAsked)
+			}
+			judged := h.sender.Judge(t.Context(), m, h.builds, raw)
+			stopped("judged", &judged)
+			owed := Receipts{h.sender}
+			_, _, o = owed.Prepare(t.Context(), m, h.builds)
+			stopped("an owed receipt", o)
+			sent, _ = owed.Exchange(t.Context(), m, queue.Build{SHA256: b.SHA256, Record: []byte("{}")})
+			if stopped("an owed receipt, sent", &sent); sent.AckAsked != fault.AckNotAsked {
+				t.Errorf("asked for %q", sent.AckAsked)
+			}
+			if n := len(h.partner.wires); n != 1 {
+				t.Errorf("%d went out, want 1", n)
+			}
+			c.err = nil
+			if again, fresh := h.prepare(m); fresh || again.SHA256 != b.SHA256 {
+				t.Errorf("afterwards: %+v", again)
+			}
+		})
+	}
+}
+
+// TestWireBytesThatStayUnreadableAreNotReplaced: other bytes under the same
+// Message-ID are for those that are gone. People are told by a letter.
+func TestWireBytesThatStayUnreadableAreNotReplaced(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	c := &cabinet{bodies: map[string][]byte{}}
+	h.reopen(c)
+	m := h.accept(invoice)
+	h.prepare(m)
+	h.reopen(c)
+	c.err = errors.New("database disk image is malformed")
+	for name, to := range map[string]interface {
+		Prepare(context.Context, queue.Message, []queue.Build) (queue.Build, bool, *fault.Outcome)
+	}{"document": h.sender, "receipt": Receipts{h.sender}} {
+		if _, fresh, o := to.Prepare(t.Context(), m, h.builds); o == nil || o.Cause != fault.CausePayload || fresh {
+			t.Errorf("%s: fresh %v, %+v", name, fresh, o)
+		}
 	}
 }

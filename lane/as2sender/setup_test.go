@@ -71,7 +71,7 @@ listen: {partners: {address: "127.0.0.1:0", base_url: "https://edi.acme.example"
 `)
 	h.configure(lines...)
 	var err error
-	if h.spool, err = spool.Open(filepath.Join(h.dir, "spool")); err != nil {
+	if h.spool, err = spool.Open(filepath.Join(h.dir, "spool"), nil); err != nil {
 		t.Fatal(err)
 	}
 	h.sender = New(Options{Settings: h.settings.Load, Spool: h.spool, Builds: h, Now: h.now, Log: slog.New(slog.DiscardHandler)})
@@ -299,4 +299,55 @@ func record(t *testing.T, b queue.Build) (r as2.Rendition) {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// cabinet keeps small bodies, until it fails.
+type cabinet struct {
+	bodies map[string][]byte
+	err    error // of Get and Size
+	after  int   // so many calls still go well
+}
+
+func (c *cabinet) failure() error {
+	if c.after--; c.after >= 0 {
+		return nil
+	}
+	return c.err
+}
+
+func (c *cabinet) Put(_ context.Context, kind, name string, body []byte, _ time.Time) error {
+	c.bodies[kind+name] = body
+	return nil
+}
+
+func (c *cabinet) Get(_ context.Context, kind, name string) ([]byte, error) {
+	if err := c.failure(); err != nil {
+		return nil, err
+	}
+	body, ok := c.bodies[kind+name]
+	if !ok {
+		return nil, queue.ErrNotFound
+	}
+	return body, nil
+}
+
+func (c *cabinet) Size(ctx context.Context, kind, name string) (int64, error) {
+	body, err := c.Get(ctx, kind, name)
+	return int64(len(body)), err
+}
+
+func (c *cabinet) Delete(context.Context, string, time.Time, ...string) (int, error) { return 0, nil }
+
+func (c *cabinet) Names(context.Context, string, time.Time, string, int) ([]string, error) {
+	return nil, nil
+}
+
+// reopen keeps small bodies in c, and forgets what was read before.
+func (h *house) reopen(c *cabinet) {
+	h.t.Helper()
+	var err error
+	if h.spool, err = spool.Open(filepath.Join(h.dir, "spool"), c); err != nil {
+		h.t.Fatal(err)
+	}
+	h.sender.Spool = h.spool
 }
