@@ -25,6 +25,7 @@ type Ledger interface {
 	Outages
 	Depths
 	AuditLog
+	Past
 }
 
 // event is a row of the ledger on the wire.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 
+	"edigw/fault"
 	"edigw/queue"
 )
 
@@ -22,33 +23,39 @@ func (a *API) evidence(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.r.Context()
-	attempts, err := a.Ledger.Attempts(ctx, m.ID)
+	return a.SendEvidence(c.w, c.r, m, c.actor)
+}
+
+// SendEvidence answers with the proof of a delivery, as SendPayload does with
+// the document that is in it.
+func (o Options) SendEvidence(w http.ResponseWriter, r *http.Request, m queue.Message, by fault.Actor) error {
+	ctx := r.Context()
+	attempts, err := o.Ledger.Attempts(ctx, m.ID)
 	if err != nil {
 		return err
 	}
-	builds, err := a.Ledger.Builds(ctx, m.ID)
+	builds, err := o.Ledger.Builds(ctx, m.ID)
 	if err != nil {
 		return err
 	}
-	if err := a.viewed(c, m, "the evidence was read"); err != nil {
+	if err := o.viewed(ctx, m, by, "the evidence was read"); err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Type", "application/zip")
-	attach(c.w.Header(), "evidence-"+m.ID+".zip")
-	return c.begun(a.Evidence.Evidence(ctx, c.w, m, attempts, builds))
+	w.Header().Set("Content-Type", "application/zip")
+	attach(w.Header(), "evidence-"+m.ID+".zip")
+	return begun(w, o.Evidence.Evidence(ctx, w, m, attempts, builds))
 }
 
 // begun gives an error that came before the first byte of a download. One that
 // came later cuts the connection: the answer must not look complete.
-func (c *call) begun(err error) error {
+func begun(w http.ResponseWriter, err error) error {
 	if err == nil {
 		return nil
 	}
-	if rec, ok := c.w.(*recorder); ok && rec.status != 0 {
+	if rec, ok := w.(*recorder); ok && rec.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	h := c.w.Header()
+	h := w.Header()
 	h.Del("Content-Disposition")
 	h.Del("Content-Length")
 	return err

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"edigw/access"
+	"edigw/breaker"
 	"edigw/partner"
 )
 
@@ -26,6 +27,9 @@ type reloaded struct {
 	Added    []string                `json:"added"`
 	Removed  []string                `json:"removed"`
 	Partners []partnerChange         `json:"partners"`
+	Kept     []string                `json:"kept" doc:"partners whose file is bad: their last good settings stay"`
+	Unusable []string                `json:"unusable" doc:"partners whose file is bad and never was good: they send nothing"`
+	Same     int                     `json:"unchanged" doc:"partners whose file is good and did not change"`
 	Problems []partner.Problem       `json:"problems" doc:"every mistake and warning in the files"`
 }
 
@@ -38,6 +42,7 @@ type partnerChange struct {
 	Credentials  bool                    `json:"credentials"`
 	Stale        bool                    `json:"stale" doc:"the file went bad, the last good settings stay"`
 	Fixed        bool                    `json:"fixed"`
+	Tested       bool                    `json:"test_due" doc:"the lane was stopped and its next test is due at once"`
 }
 
 func (a *API) gatewayRoutes() []route {
@@ -57,6 +62,7 @@ func (a *API) reload(c *call) error {
 	if err := c.read(&nothing{}); err != nil {
 		return err
 	}
+	waits := a.testsPlanned()
 	change, problems, err := a.Reload(c.r.Context(), c.actor)
 	if err != nil {
 		return err
@@ -64,9 +70,39 @@ func (a *API) reload(c *call) error {
 	v := reloaded{
 		Changed: changed(change), Gateway: append([]partner.SettingChange{}, change.Gateway...), Keys: change.Keys, Restart: append([]string{}, change.Restart...),
 		Added: append([]string{}, change.Added...), Removed: append([]string{}, change.Removed...),
-		Partners: listOf(change.Partners, "", viewPartnerChange).Items, Problems: append([]partner.Problem{}, problems...),
+		Partners: listOf(change.Partners, "", viewPartnerChange).Items, Kept: []string{}, Unusable: []string{}, Problems: append([]partner.Problem{}, problems...),
+	}
+	touched := map[string]bool{}
+	for i, p := range change.Partners {
+		touched[p.ID] = true
+		v.Partners[i].Tested = p.Reach() && waits[p.ID]
+	}
+	for _, id := range change.Added {
+		touched[id] = true
+	}
+	settings := a.Settings()
+	for _, id := range settings.IDs() {
+		switch p, _ := settings.Partner(id); {
+		case p.Stale:
+			v.Kept = append(v.Kept, id)
+		case p.Misconfigured:
+			v.Unusable = append(v.Unusable, id)
+		case !touched[id]:
+			v.Same++
+		}
 	}
 	return c.answer(http.StatusOK, v)
+}
+
+// testsPlanned gives the partners whose lanes stand still until a test that a
+// changed way to the partner makes due at once.
+func (a *API) testsPlanned() map[string]bool {
+	waits := map[string]bool{}
+	for _, id := range a.Settings().IDs() {
+		b := a.Lanes.View(id).Breaker
+		waits[id] = b.Phase == breaker.Open && !b.Manual
+	}
+	return waits
 }
 
 // changed names what a reload changed.
@@ -145,8 +181,13 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	case a.stopping.Load():
 		plain(w, http.StatusServiceUnavailable, "stopping\n")
 	case err != nil:
+		why := "the log says why"
+		var p *Problem
+		if errors.As(err, &p) { // else it may name paths
+			why = p.Detail
+		}
 		a.Log.Warn("not ready", keyErr, err)
-		plain(w, http.StatusServiceUnavailable, "not ready; the log says why\n")
+		plain(w, http.StatusServiceUnavailable, "not ready: "+why+"\n")
 	default:
 		plain(w, http.StatusOK, "ready\n")
 	}

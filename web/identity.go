@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"edigw/access"
 	"edigw/fault"
+	"edigw/queue"
 )
 
 // localActor is the name of who asks over the local socket without a token.
@@ -45,16 +47,17 @@ type Users interface {
 type identity struct {
 	actor  fault.Actor
 	scopes []access.Scope
+	since  time.Time // when his token was made; zero without one
 }
 
 // identify tells who asks: by token, or over the local socket by the process
 // at its other end.
 func (a *API) identify(r *http.Request) (identity, error) {
-	from := remote(r)
+	from := Remote(r)
 	header := r.Header.Values("Authorization")
 	if len(header) == 0 {
 		if p, ok := r.Context().Value(keyOfPeer).(peer); ok && p.trusted {
-			return identity{fault.Actor{Name: localActor, From: from}, access.Scopes}, nil
+			return identity{actor: fault.Actor{Name: localActor, From: from}, scopes: access.Scopes}, nil
 		}
 		return identity{}, &Problem{Slug: Unauthorized, Detail: "Send a token: Authorization: Bearer …"}
 	}
@@ -69,7 +72,35 @@ func (a *API) identify(r *http.Request) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	return identity{fault.Actor{Name: t.Name, From: from}, t.Scopes}, nil
+	return identity{fault.Actor{Name: t.Name, From: from}, t.Scopes, t.Created}, nil
+}
+
+// handedIn reports whether a message is a document that came with the token:
+// its program may see what became of it. A token that was made anew under an
+// old name has not handed in what came before.
+func (i identity) handedIn(m queue.Message) bool {
+	return access.Grant(i.scopes, access.Send) && m.Source == sourceAPI && m.Actor.Name == i.actor.Name && m.Actor.Role == i.actor.Role && !m.Accepted.Before(i.since)
+}
+
+// sees reports whether he may see the record of a message.
+func (i identity) sees(m queue.Message) bool {
+	return access.Grant(i.scopes, access.Read) || i.handedIn(m)
+}
+
+// admit is may for one message, which whoever handed it in may see too.
+func (a *API) admit(rt route, who identity, r *http.Request) error {
+	no := who.may(rt.scope)
+	if no == nil || !rt.own {
+		return no
+	}
+	m, err := a.Ledger.Message(r.Context(), (&call{r: r}).param("id"))
+	switch {
+	case isAbsent(err), err == nil && !who.handedIn(m):
+		return no // which ids there are is not told either
+	case err != nil:
+		return err
+	}
+	return nil
 }
 
 // may refuses who has not the scope. An empty scope is any token's.

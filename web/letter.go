@@ -18,11 +18,13 @@ type LetterBox interface {
 	Letter(ctx context.Context, id string) (queue.Letter, error)
 	Letters(ctx context.Context, f queue.LetterFilter, p queue.Page) ([]queue.Letter, string, error)
 	LetterGroups(ctx context.Context, f queue.LetterFilter) ([]queue.LetterGroup, error)
+	LargestGroups(ctx context.Context, f queue.LetterFilter, limit int) (groups []queue.LetterGroup, open int, err error)
 }
 
 // Letters acts on letters and their messages; *dlq.Service does.
 type Letters interface {
 	LetterActions
+	Editor
 	MessageActions
 	Replays
 }
@@ -146,6 +148,7 @@ func (a *API) letterRoutes() []route {
 		action("discard", "Give the document up; a reason is required.", letter{}, discardLetter),
 		action("undo", "Take back a replay that has not started.", letter{}, undoLetter),
 		action("process", "Hand a received document on again.", letter{}, processLetter),
+		a.editRoute(),
 	}
 }
 

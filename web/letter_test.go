@@ -27,6 +27,25 @@ func TestALetterHasTheMembersThatScriptsRelyOn(t *testing.T) {
 	}
 }
 
+// TestAMessageSaysWhoEndedItByHand: "Closed on the partner's word" is worth
+// nothing without who said so and when.
+func TestAMessageSaysWhoEndedItByHand(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	settled, discarded, open := b.bury("northwind", "a"), b.bury("northwind", "b"), b.bury("contoso", "c")
+	b.post("/letters/"+settled.Letter+"/settle", `{"note": "Ms Lee by phone"}`).want(http.StatusAccepted)
+	b.post("/letters/"+discarded.Letter+"/discard", `{"reason": "test file"}`).want(http.StatusAccepted)
+	var got list[message]
+	b.get("/messages").want(http.StatusOK).json(&got)
+	ends := map[string][2]string{}
+	for _, m := range got.Items {
+		ends[m.ID] = [2]string{m.EndedBy, m.EndedNote}
+	}
+	equal(t, "ends", map[string][2]string{
+		settled.ID: {"only-admin", "Ms Lee by phone"}, discarded.ID: {"only-admin", "test file"}, open.ID: {},
+	}, ends)
+}
+
 func TestLettersAreFilteredAndGrouped(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -41,7 +41,7 @@ func (a *API) messageRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/messages", scope: access.Read, about: "Messages, newest first.", query: slices.Concat(filter, span, paging),
 			out: list[message]{}, status: http.StatusOK, do: a.listMessages},
-		{method: http.MethodGet, path: "/messages/{id}", scope: access.Read, about: "A message with attempts and timeline.",
+		{method: http.MethodGet, path: "/messages/{id}", scope: access.Read, own: true, about: "A message with attempts and timeline.",
 			out: wholeMessage{}, status: http.StatusOK, also: one, do: a.showMessage},
 		{method: http.MethodGet, path: "/messages/{id}/payload", scope: access.Read, about: "The document; the view is audited.",
 			media: "application/octet-stream", status: http.StatusOK, also: one, do: a.payload},
@@ -61,17 +61,17 @@ func (a *API) listMessages(c *call) error {
 	if err != nil {
 		return err
 	}
-	found, next, err := a.findMessages(c.r.Context(), f, p)
+	found, next, err := a.reader.Messages(c.r.Context(), f, p)
 	if err != nil {
 		return err
 	}
 	l := list[message]{Items: make([]message, 0, len(found)), Next: next}
 	for _, s := range found {
-		attempts, err := a.attempts(c.r.Context(), s.message)
+		v, err := a.view(c.r.Context(), s)
 		if err != nil {
 			return err
 		}
-		l.Items = append(l.Items, viewMessage(s.message, s.shown, attempts))
+		l.Items = append(l.Items, v)
 	}
 	return c.answer(http.StatusOK, l)
 }
@@ -104,72 +104,6 @@ func messageFilter(c *call) (f queue.MessageFilter, p queue.Page, err error) {
 	return f, p, err
 }
 
-// seen is a message as it is shown.
-type seen struct {
-	message queue.Message
-	shown   queue.Shown
-}
-
-// mostPages bounds how many pages of the store one page of an answer reads.
-const mostPages = 10
-
-// findMessages lists messages by the state in which they are shown: whether
-// one is queued or waits for its lane is not the store's to know. A page may
-// be short though more follow.
-func (a *API) findMessages(ctx context.Context, f queue.MessageFilter, p queue.Page) (found []seen, next string, err error) {
-	want := f.States
-	lined := func(s queue.State) bool { return s.Lined() }
-	if slices.ContainsFunc(want, lined) {
-		f.States = append(slices.DeleteFunc(slices.Clone(want), lined), queue.Queued, queue.Waiting)
-	}
-	limit := p.Limit
-	for range mostPages {
-		var all []queue.Message
-		if all, next, err = a.Ledger.Messages(ctx, f, p); err != nil {
-			return nil, "", err
-		}
-		heads := map[string]string{}
-		for _, m := range all {
-			s, err := a.shown(ctx, m, heads)
-			if err != nil {
-				return nil, "", err
-			}
-			if len(want) == 0 || slices.Contains(want, s.State) {
-				found = append(found, seen{m, s})
-			}
-		}
-		p.Cursor, p.Limit = next, limit-len(found)
-		if next == "" || p.Limit == 0 {
-			break
-		}
-	}
-	return found, next, nil
-}
-
-// shown lays over a message what its lane knows. heads remembers which message
-// is the first in line of each lane.
-func (a *API) shown(ctx context.Context, m queue.Message, heads map[string]string) (queue.Shown, error) {
-	if !m.State.Lined() {
-		return queue.Shown{State: m.State, Why: m.Why, Next: m.NextAt}, nil
-	}
-	head, known := heads[m.Lane]
-	if !known {
-		first, _, err := a.Ledger.Ready(ctx, m.Lane, true, a.Now(), 1)
-		if err != nil {
-			return queue.Shown{}, err
-		}
-		if len(first) > 0 {
-			head = first[0].ID
-		}
-		heads[m.Lane] = head
-	}
-	position := 1 // somewhere behind the first
-	if head == m.ID {
-		position = 0
-	}
-	return a.Lanes.Overlay(m, position), nil
-}
-
 func (a *API) attempts(ctx context.Context, m queue.Message) ([]queue.Attempt, error) {
 	if m.Total == 0 {
 		return nil, nil
@@ -179,12 +113,23 @@ func (a *API) attempts(ctx context.Context, m queue.Message) ([]queue.Attempt, e
 
 // message is a message as it is now.
 func (a *API) message(ctx context.Context, m queue.Message) (message, error) {
-	s, err := a.shown(ctx, m, map[string]string{})
+	s, err := a.reader.Shown(ctx, m)
 	if err != nil {
 		return message{}, err
 	}
-	attempts, err := a.attempts(ctx, m)
-	return viewMessage(m, s, attempts), err
+	return a.view(ctx, Seen{m, s})
+}
+
+// view is a message as it is shown, with its attempts and who ended it.
+func (a *API) view(ctx context.Context, s Seen) (message, error) {
+	attempts, err := a.attempts(ctx, s.Message)
+	if err != nil {
+		return message{}, err
+	}
+	end, err := a.reader.Ending(ctx, s.Message)
+	v := viewMessage(s.Message, s.Shown, attempts)
+	v.EndedBy, v.EndedNote = end.By.Name, end.Note
+	return v, err
 }
 
 // find reads the message that the path names.

@@ -36,6 +36,8 @@ type message struct {
 	Actor         string      `json:"actor" doc:"who handed it in"`
 	Accepted      *time.Time  `json:"accepted"`
 	Finished      *time.Time  `json:"finished"`
+	EndedBy       string      `json:"ended_by" doc:"who closed it on the partner's word, discarded or cancelled it"`
+	EndedNote     string      `json:"ended_note" doc:"why, in their words"`
 	Round         int         `json:"round"`
 	Edition       int         `json:"edition"`
 	Previous      string      `json:"previous" doc:"message that this edition replaces or repeats"`
@@ -82,7 +84,7 @@ type reference struct {
 // wholeMessage is a message with all that became of it.
 type wholeMessage struct {
 	message
-	Timeline []event  `json:"timeline" doc:"oldest first, at most 1,000"`
+	Timeline []event  `json:"timeline" doc:"the newest 1,000, oldest first"`
 	Builds   []build  `json:"builds"`
 	Letters  []letter `json:"letters" doc:"oldest first"`
 }

@@ -180,7 +180,7 @@ func TestAPayloadPastItsRetentionIsNotFound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	m := b.accept("northwind", "a")
-	if gone, err := b.spool.Remove("payload", m.Payload.SHA256, time.Time{}); err != nil || !gone {
+	if gone, err := b.spool.Remove("payload", time.Time{}, m.Payload.SHA256); err != nil || !gone {
 		t.Fatal(err)
 	}
 	p := b.get("/messages/" + m.ID + "/payload").problem(NotFound)

@@ -55,6 +55,9 @@ func (rt route) operation(schemas huma.Registry) *huma.Operation {
 	}
 	if rt.scope != "" {
 		op.Description = "Needs the scope " + string(rt.scope) + "."
+		if rt.own {
+			op.Description += " A token of scope send reads what was handed in with it."
+		}
 	}
 	for _, m := range pathParam.FindAllStringSubmatch(rt.path, -1) {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: m[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})

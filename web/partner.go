@@ -37,6 +37,8 @@ type Operator interface {
 // Depths reads what waits; every store does.
 type Depths interface {
 	Depths(ctx context.Context) ([]queue.Depth, error)
+	PartnerDepths(ctx context.Context, partner string) ([]queue.Depth, error)
+	Census(ctx context.Context) (queue.Census, error)
 }
 
 // partnerState is a partner on the wire (interfaces.md §5).
@@ -139,18 +141,12 @@ func (a *API) listPartners(c *call) error {
 	if err != nil {
 		return err
 	}
-	depths, err := a.depths(c.r.Context())
+	depths, err := a.reader.Depths(c.r.Context())
 	if err != nil {
 		return err
 	}
 	settings := a.Settings()
-	ids := slices.Clone(settings.IDs())
-	for id := range depths { // whose settings file is gone
-		if _, known := settings.Partner(id); !known {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
+	ids := a.reader.Partners(depths)
 	if len(states) > 0 {
 		ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(states, a.Lanes.View(id).State) })
 	}
@@ -159,29 +155,6 @@ func (a *API) listPartners(c *call) error {
 		return err
 	}
 	return c.answer(http.StatusOK, listOf(ids, next, func(id string) partnerState { return a.viewPartner(settings, id, depths[id]) }))
-}
-
-// depths sums what the lanes of each partner have.
-func (a *API) depths(ctx context.Context) (map[string]queue.Depth, error) {
-	all, err := a.Ledger.Depths(ctx)
-	if err != nil {
-		return nil, err
-	}
-	sum := map[string]queue.Depth{}
-	for _, d := range all {
-		s, had := sum[d.Partner]
-		if !had {
-			s = queue.Depth{Partner: d.Partner, Letters: map[fault.Reason]int{}}
-		}
-		if d.Lane == d.Partner { // what waits is documents; letters may be of any lane
-			s.Lined, s.Acks, s.Oldest, s.First = d.Lined, d.Acks, d.Oldest, d.First
-		}
-		for reason, n := range d.Letters {
-			s.Letters[reason] += n
-		}
-		sum[d.Partner] = s
-	}
-	return sum, nil
 }
 
 func (a *API) viewPartner(settings *partner.Snapshot, id string, d queue.Depth) partnerState {
@@ -211,15 +184,14 @@ func (a *API) showPartner(c *call) error { return a.answerPartner(c, nil) }
 // answerPartner answers with the partner that the path names.
 func (a *API) answerPartner(c *call, found *check) error {
 	id := c.param("partner")
-	depths, err := a.depths(c.r.Context())
+	d, some, err := a.reader.Depth(c.r.Context(), id)
 	if err != nil {
 		return err
 	}
 	settings := a.Settings()
 	p, known := settings.Partner(id)
-	d, any := depths[id]
-	if !known && !any {
-		return missing("partner", id)
+	if !known && !some {
+		return &Problem{Slug: NotFound, Detail: settings.NoPartner(id)}
 	}
 	v := wholePartner{partnerState: a.viewPartner(settings, id, d), Charged: []charge{}, Settings: append([]partner.Setting{}, settings.Effective(id)...), Test: found}
 	if known {
@@ -301,19 +273,26 @@ func (a *API) testPartner(c *call) error {
 // named is the partner that the path names; it must have a settings file.
 func (a *API) named(c *call) (string, error) {
 	id := c.param("partner")
-	if _, known := a.Settings().Partner(id); !known {
-		return "", missing("partner", id)
+	settings := a.Settings()
+	if _, known := settings.Partner(id); !known {
+		return "", &Problem{Slug: NotFound, Detail: settings.NoPartner(id)}
 	}
 	return id, nil
 }
 
-func viewCheck(o fault.Outcome, p *partner.Partner) *check {
+// CheckReport tells what a connection test found as the way it went.
+func CheckReport(o fault.Outcome, p *partner.Partner) exchange.Report {
 	r := exchange.Report{Outcome: o}
 	if p.AS2 != nil {
 		if u, err := url.Parse(p.AS2.Template.URL); err == nil {
 			r.Steps = exchange.Steps(o, u)
 		}
 	}
+	return r
+}
+
+func viewCheck(o fault.Outcome, p *partner.Partner) *check {
+	r := CheckReport(o, p)
 	v := &check{OK: r.OK(), Steps: []checkStep{}, Phase: o.Phase.String(), Status: o.Status, Cause: string(o.Cause), Detail: o.Detail}
 	for _, s := range r.Steps {
 		v.Steps = append(v.Steps, checkStep{s.Name, s.OK, s.Took.Round(time.Millisecond / 10).String(), s.Words})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"edigw/breaker"
 	"edigw/fault"
 	"edigw/partner"
 	"edigw/queue"
@@ -130,10 +131,56 @@ func TestReloadTellsWhatChangedAndWhatIsWrong(t *testing.T) {
 	if len(got.Partners) != 1 || !got.Partners[0].Stale {
 		t.Errorf("partners %+v", got.Partners)
 	}
+	equal(t, "kept", []string{"northwind"}, got.Kept)
+	equal(t, "unchanged", 1, got.Same)
 	var p wholePartner
 	b.get("/partners/northwind").want(http.StatusOK).json(&p)
 	if !p.Stale || len(p.Problems) != 1 || p.Problems[0].Reason == "" {
 		t.Errorf("partner %+v", p.partnerState)
+	}
+}
+
+// TestReloadTellsWhichStoppedLaneIsTestedNow: a changed URL may mend what opened
+// the breaker; a changed retry does not, and a trip by hand stays.
+func TestReloadTellsWhichStoppedLaneIsTestedNow(t *testing.T) {
+	t.Parallel()
+	elsewhere := strings.Replace(northwind, "https://as2.northwind.example/as2", "https://as2.northwind.example/new", 1)
+	for name, c := range map[string]struct {
+		text    string
+		breaker breaker.State
+		due     bool
+	}{
+		"a changed url":                {elsewhere, breaker.State{Phase: breaker.Open}, true},
+		"a changed retry":              {northwind + "retry: {attempts: 3}\n", breaker.State{Phase: breaker.Open}, false},
+		"a changed url, tripped":       {elsewhere, breaker.State{Phase: breaker.Open, Manual: true}, false},
+		"a changed url, lane sends on": {elsewhere, breaker.State{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.lanes.view["northwind"] = queue.LaneView{Partner: "northwind", Breaker: c.breaker}
+			if err := os.WriteFile(filepath.Join(b.settings.Current().Dir(), "partners", "northwind.yaml"), []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var got reloaded
+			b.post("/reload", "").want(http.StatusOK).json(&got)
+			if len(got.Partners) != 1 || got.Partners[0].Tested != c.due {
+				t.Errorf("partners %+v, want test_due %v", got.Partners, c.due)
+			}
+		})
+	}
+}
+
+func TestAnUnknownPartnerIsNamedWithTheOneThatMayBeMeant(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for path, want := range map[string]string{
+		"/partners/nortwhind/test":               `There is no partner "nortwhind". Did you mean northwind?`,
+		"/partners/something-else-entirely/test": `There is no partner "something-else-entirely".`,
+	} {
+		if p := b.post(path, "").problem(NotFound); p.Detail != want {
+			t.Errorf("%s: %s", path, p.Detail)
+		}
 	}
 }
 

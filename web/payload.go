@@ -1,60 +1,80 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"mime"
 	"net/http"
-	"os"
 	"strconv"
 	"time"
 
+	"edigw/fault"
 	"edigw/internal/words"
 	"edigw/queue"
 	"edigw/store/spool"
 )
 
-// Spool opens stored files for reading; *spool.Spool does. One that is not
+// Spool opens stored bodies for reading; *spool.Spool does. One that is not
 // there is fs.ErrNotExist.
 type Spool interface {
-	Open(k spool.Kind, name string) (*os.File, error)
+	Open(k spool.Kind, name string) (io.ReadSeekCloser, error)
 }
 
-// payload gives the document as it was handed in or received. It is always a
-// download: nothing of a partner's is ever run or rendered here.
+// payload gives the document as it was handed in or received.
 func (a *API) payload(c *call) error {
 	m, err := a.find(c)
 	if err != nil {
 		return err
 	}
-	f, err := a.Spool.Open(spool.Payload, m.Payload.SHA256)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &Problem{Slug: NotFound, Message: m.ID, Detail: a.removed(m)}
-	}
+	return a.SendPayload(c.w, c.r, m, c.actor)
+}
+
+// SendPayload answers with a document. It is always a download: nothing of a
+// partner's is ever run or rendered here. Who got it is in the ledger before
+// the first byte leaves. An error comes before the answer has begun; one later
+// cuts the connection.
+func (o Options) SendPayload(w http.ResponseWriter, r *http.Request, m queue.Message, by fault.Actor) error {
+	f, err := o.OpenPayload(r.Context(), m, by, "the document was downloaded")
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := a.viewed(c, m, "the document was read"); err != nil {
-		return err
-	}
 	name := m.Payload.FileName
 	if name == "" {
 		name = m.ID
 	}
-	h := c.w.Header()
+	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Length", strconv.FormatInt(m.Payload.Size, 10))
 	attach(h, name)
-	_, err = io.Copy(c.w, f)
-	return c.begun(err)
+	_, err = io.Copy(w, f)
+	return begun(w, err)
+}
+
+// OpenPayload opens a document for somebody who may see it, and notes in the
+// ledger that he did, and what for. One that is not there any more is a
+// *Problem that says why.
+func (o Options) OpenPayload(ctx context.Context, m queue.Message, by fault.Actor, what string) (io.ReadSeekCloser, error) {
+	f, err := o.Spool.Open(spool.Payload, m.Payload.SHA256)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &Problem{Slug: NotFound, Message: m.ID, Detail: o.removed(m)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := o.viewed(ctx, m, by, what); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // removed says why a document is not there.
-func (a *API) removed(m queue.Message) string {
-	keep := time.Duration(a.Settings().Gateway().Retention.Payloads)
-	if p, known := a.Settings().Partner(m.Partner); known {
+func (o Options) removed(m queue.Message) string {
+	keep := time.Duration(o.Settings().Gateway().Retention.Payloads)
+	if p, known := o.Settings().Partner(m.Partner); known {
 		keep = p.Retention.Payloads
 	}
 	if m.State == queue.Refused {
@@ -64,9 +84,9 @@ func (a *API) removed(m queue.Message) string {
 }
 
 // viewed notes who looked at content, before he gets it.
-func (a *API) viewed(c *call, m queue.Message, what string) error {
-	return a.Ledger.AddEvents(c.r.Context(), queue.Event{
-		At: a.Now(), Type: queue.EventPayload, Partner: m.Partner, Lane: m.Lane, Message: m.ID, Actor: c.actor, Text: what,
+func (o Options) viewed(ctx context.Context, m queue.Message, by fault.Actor, what string) error {
+	return o.Ledger.AddEvents(ctx, queue.Event{
+		At: o.Now(), Type: queue.EventPayload, Partner: m.Partner, Lane: m.Lane, Message: m.ID, Actor: by, Text: what,
 	})
 }
 

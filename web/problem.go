@@ -13,6 +13,7 @@ import (
 
 	"edigw/access"
 	"edigw/dlq"
+	"edigw/internal/words"
 	"edigw/queue"
 )
 
@@ -66,6 +67,12 @@ var slugs = map[Slug]struct {
 	Internal:         {http.StatusInternalServerError, "Failed on our side"},
 }
 
+// Status is the HTTP status of a kind of problem.
+func (s Slug) Status() int { return slugs[s].status }
+
+// Title is what a kind of problem is called.
+func (s Slug) Title() string { return slugs[s].title }
+
 // Problem says why a request was refused; it is written as RFC 9457 has it.
 // Whoever the API asks may return one as an error. Nothing was changed.
 type Problem struct {
@@ -79,6 +86,7 @@ type Problem struct {
 	Message    string         // that it is about, or that the refusal was recorded as
 	By         string         // who was faster
 	At         time.Time      // when
+	Holder     queue.Message  // KeyReused: whose key it is; for who may see it, never on the wire
 	Allow      []string       // methods that the path has
 	Err        error          // cause, for the log only
 }
@@ -123,9 +131,9 @@ func absent(err error, what, name string) error {
 
 func isAbsent(err error) bool { return errors.Is(err, queue.ErrNotFound) }
 
-// problemOf turns any error into a problem. What nobody knows is our own
+// ProblemOf turns any error into a problem. What nobody knows is our own
 // defect.
-func problemOf(err error) *Problem {
+func ProblemOf(err error) *Problem {
 	var (
 		problem  *Problem
 		input    *dlq.InputError
@@ -172,9 +180,10 @@ func problemOf(err error) *Problem {
 }
 
 func confirmNeeded(e *dlq.ConfirmError) *Problem {
-	p := &Problem{Slug: ConfirmNeeded, Detail: codeList(e.Codes) + ": check, then repeat with these codes in confirm."}
+	p := &Problem{Slug: ConfirmNeeded, Detail: "Check, then repeat with the codes in confirm."}
 	for _, c := range e.Codes {
 		p.Confirm = append(p.Confirm, string(c))
+		p.Detail += " " + string(c) + ": " + words.Confirm(string(c))
 	}
 	if e.Counts != nil {
 		p.Counts = map[string]int{}
@@ -183,14 +192,6 @@ func confirmNeeded(e *dlq.ConfirmError) *Problem {
 		}
 	}
 	return p
-}
-
-func codeList(codes []dlq.Code) string {
-	var names []string
-	for _, c := range codes {
-		names = append(names, string(c))
-	}
-	return strings.Join(names, ", ")
 }
 
 // capital makes the beginning of a sentence.
@@ -203,13 +204,13 @@ func capital(s string) string {
 
 // refuse answers a request with a problem and logs what nobody else will.
 func (a *API) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	p := problemOf(err)
+	p := ProblemOf(err)
 	f, known := slugs[p.Slug]
 	if !known {
 		p = &Problem{Slug: Internal, Detail: p.Detail, Err: fmt.Errorf("unknown slug %q", p.Slug)}
 		f = slugs[Internal]
 	}
-	id := requestID(r.Context())
+	id := RequestID(r.Context())
 	if p.Slug == Internal && !errors.Is(err, context.Canceled) {
 		a.Log.Error("a request failed", keyRequest, id, keyPath, r.URL.Path, keyErr, err)
 	}

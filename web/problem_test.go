@@ -74,7 +74,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		"a client that left":      {context.Canceled, Internal, ""},
 		"anything else":           {errBroken, Internal, ""},
 	} {
-		if p := problemOf(c.err); p.Slug != c.want || p.Field != c.field {
+		if p := ProblemOf(c.err); p.Slug != c.want || p.Field != c.field {
 			t.Errorf("%s: %s, field %q; want %s, field %q", name, p.Slug, p.Field, c.want, c.field)
 		}
 	}

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
+	"edigw/dlq"
 	"edigw/fault"
 	"edigw/retry"
 )
@@ -53,6 +55,20 @@ func TestManyLettersAreReplayed(t *testing.T) {
 	if ids, _ := b.get("/letters/replays?status=running").ids(); len(ids) != 1 || ids[0] != j.ID {
 		t.Errorf("replays %v", ids)
 	}
+}
+
+// TestABulkReplayThatLostItsRace: whoever comes second, and confirms every code
+// so that nothing is counted before, is told that nothing is left.
+func TestABulkReplayThatLostItsRace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	m := b.bury("northwind", "a")
+	codes, err := json.Marshal(dlq.Codes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.post("/letters/"+m.Letter+"/replay", "").want(http.StatusAccepted)
+	b.post("/letters/replays", `{"ids": ["`+m.Letter+`"], "confirm": `+string(codes)+`}`).problem(NothingSelected)
 }
 
 func TestABulkReplayIsPausedResumedAndCancelled(t *testing.T) {

@@ -53,11 +53,20 @@ type visit struct {
 	actor string // set when it is known
 }
 
-func requestID(ctx context.Context) string {
+// RequestID is the id under which a request stands in the log; empty outside
+// one.
+func RequestID(ctx context.Context) string {
 	if v, ok := ctx.Value(keyOfVisit).(*visit); ok {
 		return v.id
 	}
 	return ""
+}
+
+// NoteActor tells the log who made a request.
+func NoteActor(ctx context.Context, name string) {
+	if v, ok := ctx.Value(keyOfVisit).(*visit); ok {
+		v.actor = name
+	}
 }
 
 // recorder notes what was answered, and cuts off a client that does not take
@@ -111,9 +120,9 @@ func (a *API) identified(next http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		rec := &recorder{ResponseWriter: w}
 		defer func() {
-			a.Log.LogAttrs(r.Context(), loudness(r, rec.status), "request", slog.String(keyRequest, id), slog.String(keyMethod, clean(r.Method)),
-				slog.String(keyPath, clean(r.URL.Path)), slog.Int(keyStatus, rec.status), slog.Int64(keyBytes, rec.bytes),
-				slog.Duration(keyDuration, a.Now().Sub(began)), slog.String(keyActor, v.actor), slog.String(keyFrom, remote(r)))
+			a.Log.LogAttrs(r.Context(), loudness(r, rec.status), "request", slog.String(keyRequest, id), slog.String(keyMethod, Clean(r.Method)),
+				slog.String(keyPath, Clean(r.URL.Path)), slog.Int(keyStatus, rec.status), slog.Int64(keyBytes, rec.bytes),
+				slog.Duration(keyDuration, a.Now().Sub(began)), slog.String(keyActor, v.actor), slog.String(keyFrom, Remote(r)))
 		}()
 		next.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), keyOfVisit, v)))
 	})
@@ -130,8 +139,8 @@ func loudness(r *http.Request, status int) slog.Level {
 	return slog.LevelInfo
 }
 
-// clean bounds what a client wrote before it is logged.
-func clean(s string) string {
+// Clean bounds what a client wrote before it is logged.
+func Clean(s string) string {
 	const most = 200
 	if len(s) > most {
 		s = s[:most] + "…"
@@ -139,8 +148,8 @@ func clean(s string) string {
 	return s
 }
 
-// remote is the address that asks; "local" over the socket.
-func remote(r *http.Request) string {
+// Remote is the address that asks; "local" over the socket.
+func Remote(r *http.Request) string {
 	if _, ok := r.Context().Value(keyOfPeer).(peer); ok {
 		return "local"
 	}
@@ -163,7 +172,7 @@ func (a *API) recovered(next http.Handler) http.Handler {
 			if p == http.ErrAbortHandler { //nolint:errorlint // a sentinel that net/http compares the same way
 				panic(p)
 			}
-			a.Log.Error("a defect of edigw: a request panicked", keyRequest, requestID(r.Context()), keyPath, clean(r.URL.Path),
+			a.Log.Error("a defect of edigw: a request panicked", keyRequest, RequestID(r.Context()), keyPath, Clean(r.URL.Path),
 				keyErr, fmt.Sprint(p), keyStack, string(debug.Stack()))
 			if rec, ok := w.(*recorder); ok && rec.status != 0 {
 				panic(http.ErrAbortHandler) // the answer has begun: it must not look complete
@@ -186,6 +195,10 @@ func (a *API) running(next http.Handler) http.Handler {
 }
 
 func (a *API) notFound(w http.ResponseWriter, r *http.Request) {
+	if a.Console != nil && !strings.HasPrefix(r.URL.Path, "/api/") {
+		a.Console.ServeHTTP(w, r)
+		return
+	}
 	a.refuse(w, r, &Problem{Slug: NotFound, Detail: fmt.Sprintf("There is no path %.200q.", r.URL.Path)})
 }
 

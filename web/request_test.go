@@ -114,6 +114,10 @@ func TestHealthNeedsNoToken(t *testing.T) {
 	if strings.Contains(string(got.body), "secret") || !strings.Contains(b.log.String(), "/secret/place") {
 		t.Errorf("answer %s", got.body)
 	}
+	b.ready = &Problem{Slug: DiskFull, Detail: "no room for documents: 3 MB free", Err: errBroken}
+	if got := b.as("", http.MethodGet, "/readyz", "").want(http.StatusServiceUnavailable); string(got.body) != "not ready: no room for documents: 3 MB free\n" {
+		t.Errorf("answer %s", got.body)
+	}
 }
 
 func TestMetricsAreThoseOfTheRegistry(t *testing.T) {
@@ -231,7 +235,7 @@ func TestASlowClientIsCutOff(t *testing.T) {
 	}
 	defer c.Close()
 	fmt.Fprint(c, "GET /api/v1/messages HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-	if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = io.ReadAll(c)
@@ -307,7 +311,7 @@ func FuzzListQuery(f *testing.F) {
 			r.URL.RawQuery = query
 			values, err := rt.parameters(r)
 			if err != nil {
-				if p := problemOf(err); p.Slug != BadRequest || p.Detail == "" {
+				if p := ProblemOf(err); p.Slug != BadRequest || p.Detail == "" {
 					t.Fatalf("%q: %+v", query, p)
 				}
 				continue
@@ -315,7 +319,7 @@ func FuzzListQuery(f *testing.F) {
 			c := &call{r: r, query: values}
 			f, p, err := messageFilter(c)
 			if err != nil {
-				if p := problemOf(err); p.Slug != BadRequest || p.Detail == "" {
+				if p := ProblemOf(err); p.Slug != BadRequest || p.Detail == "" {
 					t.Fatalf("%q: %+v", query, p)
 				}
 				continue
@@ -333,4 +337,21 @@ func FuzzListQuery(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestOnlyUTF8IsRead: what is not would be kept as something else.
+func TestOnlyUTF8IsRead(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	m := b.bury("northwind", "a")
+	for _, path := range []string{"/letters/" + m.Letter + "/discard", "/letters/" + m.Letter + "/settle", "/partners/northwind/stop", "/letters/replays", "/tokens"} {
+		if p := b.post(path, "{\"reason\": \"caf\xe9\"}").problem(BadRequest); p.Detail != "The body is not UTF-8." {
+			t.Errorf("%s: %s", path, p.Detail)
+		}
+	}
+	if p := b.get("/messages?reference=caf%E9").problem(BadRequest); p.Detail != "The query of the URL is not UTF-8." {
+		t.Error(p.Detail)
+	}
+	b.get("/messages?reference=caf%C3%A9").want(http.StatusOK)
+	b.post("/partners/northwind/stop", `{"reason": "café"}`).want(http.StatusOK)
 }

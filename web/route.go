@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
 
@@ -25,6 +26,7 @@ type route struct {
 	method string
 	path   string // below Base
 	scope  access.Scope
+	own    bool    // a token of scope send may too, for what was handed in with it
 	local  bool    // over the local socket only: it touches the machine
 	about  string  // one line
 	query  []param // parameters; any other is refused
@@ -50,6 +52,7 @@ type call struct {
 	r     *http.Request
 	query url.Values
 	actor fault.Actor
+	who   identity
 }
 
 // routes are all calls of the API.
@@ -72,10 +75,8 @@ func (a *API) enter(rt route, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if v, ok := r.Context().Value(keyOfVisit).(*visit); ok {
-		v.actor = who.actor.Name
-	}
-	if err := who.may(rt.scope); err != nil {
+	NoteActor(r.Context(), who.actor.Name)
+	if err := a.admit(rt, who, r); err != nil {
 		return err
 	}
 	if p, ok := r.Context().Value(keyOfPeer).(peer); rt.local && (!ok || !p.trusted) {
@@ -85,7 +86,7 @@ func (a *API) enter(rt route, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return rt.do(&call{w: w, r: r, query: query, actor: who.actor})
+	return rt.do(&call{w: w, r: r, query: query, actor: who.actor, who: who})
 }
 
 // parameters reads the query strictly: a filter with a slip in its name must
@@ -96,10 +97,15 @@ func (rt route) parameters(r *http.Request) (url.Values, error) {
 		return nil, bad("", "The query of the URL cannot be read.")
 	}
 	for name, values := range query {
+		if !utf8.ValidString(name + strings.Join(values, "")) {
+			return nil, bad("", "The query of the URL is not UTF-8.")
+		}
+	}
+	for name, values := range query {
 		known := slices.ContainsFunc(rt.query, func(p param) bool { return p.name == name })
 		switch {
 		case !known:
-			return nil, bad(clean(name), "There is no parameter %.80q here.", name)
+			return nil, bad(Clean(name), "There is no parameter %.80q here.", name)
 		case len(values) > 1:
 			return nil, bad(name, "Give the parameter once.")
 		}
@@ -119,11 +125,14 @@ func (c *call) param(name string) string {
 }
 
 // read reads a JSON body into v; an empty one leaves v as it is.
-func (c *call) read(v any) error {
+func (c *call) read(v any) error { return c.readAtMost(v, maxBody) }
+
+// readAtMost is read with another bound of the body in bytes.
+func (c *call) readAtMost(v any, limit int64) error {
 	control := http.NewResponseController(c.w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))    // deadlines of connections are wall clock
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }() // else it would end a long action
-	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	if err != nil {
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
@@ -134,11 +143,14 @@ func (c *call) read(v any) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
+	if !utf8.Valid(body) { // RFC 8259 §8.1; encoding/json would put other characters in their place
+		return bad("", "The body is not UTF-8.")
+	}
 	if err := json.Unmarshal(body, v); err != nil {
 		return unreadable(err)
 	}
 	if name := stray(body, v); name != "" {
-		return bad(clean(name), "There is no member of this name.")
+		return bad(Clean(name), "There is no member of this name.")
 	}
 	return nil
 }

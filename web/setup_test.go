@@ -70,7 +70,7 @@ func newBench(t *testing.T, change ...func(*Options)) *bench {
 	b := &bench{t: t, store: storetest.NewMemoryAlerts(), lanes: newLanes(), log: &lockedBuffer{}, metrics: prometheus.NewRegistry(), tokens: map[access.Scope]string{}}
 	b.settings = installation(t, map[string]string{"northwind": northwind, "contoso": contoso})
 	var err error
-	if b.spool, err = spool.Open(t.TempDir()); err != nil {
+	if b.spool, err = spool.Open(t.TempDir(), nil); err != nil {
 		t.Fatal(err)
 	}
 	clock := func() time.Time { return now }
@@ -80,7 +80,7 @@ func newBench(t *testing.T, change ...func(*Options)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	letters, err := dlq.New(dlq.Options{Store: b.store, Partners: settingsNow{b.settings}, Lanes: b.lanes, Judge: b.lanes, Now: clock, Log: log})
+	letters, err := dlq.New(dlq.Options{Store: b.store, Partners: settingsNow{b.settings}, Lanes: b.lanes, Judge: b.lanes, Now: clock, Log: log, Contents: contents{b.spool}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,9 +239,10 @@ func (l *lanes) Judge(context.Context, queue.Message, []queue.Build, string) fau
 
 // intake is the way in: a digest by chance, and the rules of queue.Admit.
 type intake struct {
-	b      *bench
-	got    []Document
-	refuse error
+	derived string // key of every document for which none is given
+	b       *bench
+	got     []Document
+	refuse  error
 }
 
 func (i *intake) Accept(ctx context.Context, d Document, body io.Reader) (Accepted, error) {
@@ -264,7 +265,9 @@ func (i *intake) Accept(ctx context.Context, d Document, body io.Reader) (Accept
 	i.b.n++
 	key := d.Key
 	if key == "" {
-		key = name
+		if key = i.derived; key == "" {
+			key = name
+		}
 	}
 	ad, err := i.b.store.Accept(ctx, queue.Arrival{
 		Message: queue.Message{
@@ -279,7 +282,7 @@ func (i *intake) Accept(ctx context.Context, d Document, body io.Reader) (Accept
 	if ad.Outcome == queue.AdmitReused {
 		return Accepted{}, &Problem{Slug: KeyReused, Field: "Idempotency-Key", Detail: "The key belongs to another document."}
 	}
-	return Accepted{ad.Message, ad.Outcome}, err
+	return Accepted{ad.Message, ad.Outcome, ad.Supersedes}, err
 }
 
 // accept queues a document.

@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -29,6 +31,14 @@ type Document struct {
 type Accepted struct {
 	Message queue.Message
 	Outcome queue.Admitted // AdmitNew, AdmitParked or AdmitReplayed
+	// Supersedes are earlier editions that are not sent any more.
+	Supersedes []string
+}
+
+// submitted is the answer to a document: its message, and what it replaces.
+type submitted struct {
+	message
+	Supersedes []string `json:"supersedes,omitempty" doc:"messages that this one replaces; they are not sent any more"`
 }
 
 // Intake is the way in for documents.
@@ -49,7 +59,7 @@ func (a *API) submitRoutes() []route {
 			{name: "Deliver-By", about: "no attempt starts after it: RFC 3339, or a duration from now"},
 			{name: "Correlation-Id", about: "for search, else the request id"},
 		},
-		media: "application/octet-stream", out: message{}, status: http.StatusAccepted,
+		media: "application/octet-stream", out: submitted{}, status: http.StatusAccepted,
 		also: []Slug{NotFound, KeyReused, WrongStage, TooLate, Empty, InProgress, Backlog, DiskFull, TooLarge}, do: a.submit,
 	}}
 }
@@ -61,7 +71,10 @@ func (a *API) submit(c *call) error {
 	}
 	got, err := a.Intake.Accept(c.r.Context(), d, &steady{c.r.Body, http.NewResponseController(c.w)})
 	if err != nil {
-		return err
+		return c.withoutHolder(err)
+	}
+	if got.Outcome == queue.AdmitReplayed && !c.who.sees(got.Message) {
+		return taken(d.Key)
 	}
 	view, err := a.message(c.r.Context(), got.Message)
 	if err != nil { // it is safe all the same
@@ -71,17 +84,39 @@ func (a *API) submit(c *call) error {
 	h.Set("Location", Base+"/messages/"+got.Message.ID)
 	if got.Outcome == queue.AdmitReplayed {
 		h.Set("Idempotency-Replayed", "true")
-		return c.answer(http.StatusOK, view)
+		return c.answer(http.StatusOK, submitted{message: view})
 	}
-	return c.answer(http.StatusAccepted, view)
+	return c.answer(http.StatusAccepted, submitted{view, got.Supersedes})
 }
+
+// withoutHolder takes out of a refusal what its caller may not see.
+func (c *call) withoutHolder(err error) error {
+	var p *Problem
+	if errors.As(err, &p) && p.Slug == KeyReused && p.Holder.ID != "" && !c.who.sees(p.Holder) {
+		return taken(p.Holder.Key)
+	}
+	return err
+}
+
+// taken says no more than that a key is somebody else's: neither which message
+// has it, nor whether the content is the same.
+func taken(key string) *Problem {
+	detail := "This document was handed in already, by somebody else; nothing was done. Use a token that may read to see it."
+	if key != "" {
+		detail = fmt.Sprintf("Key %.200s belongs to a document that somebody else handed in. Use keys that no other program uses.", key)
+	}
+	return &Problem{Slug: KeyReused, Field: "Idempotency-Key", Detail: detail}
+}
+
+// sourceAPI is the source of what came with a token.
+const sourceAPI = "api"
 
 // document reads the headers of a document.
 func (a *API) document(c *call) (Document, error) {
 	h := c.r.Header
 	d := Document{
 		Partner: c.param("partner"), Key: h.Get("Idempotency-Key"), ContentType: h.Get("Content-Type"), CorrelationID: h.Get("Correlation-Id"),
-		Source: "api", Actor: c.actor, Size: c.r.ContentLength,
+		Source: sourceAPI, Actor: c.actor, Size: c.r.ContentLength,
 	}
 	if c.actor.Name == localActor {
 		d.Source = "cli"
@@ -106,7 +141,7 @@ func (a *API) document(c *call) (Document, error) {
 		return d, err
 	}
 	if d.CorrelationID == "" {
-		d.CorrelationID = requestID(c.r.Context())
+		d.CorrelationID = RequestID(c.r.Context())
 	}
 	return d, nil
 }

@@ -2,10 +2,13 @@ package web
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"edigw/access"
+	"edigw/fault"
+	"edigw/queue"
 )
 
 const documents = Base + "/partners/northwind/messages"
@@ -45,6 +48,68 @@ func TestTheSameDocumentAgainIsTheStoredResult(t *testing.T) {
 	p := b.as(access.Send, http.MethodPost, documents, "other", "Idempotency-Key", "K1").problem(KeyReused)
 	if p.Field != "Idempotency-Key" {
 		t.Errorf("field %q", p.Field)
+	}
+}
+
+func TestACorrectedDocumentSaysWhatItReplaces(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var first, second submitted
+	b.intake.derived = "x12:000020931"
+	b.as(access.Send, http.MethodPost, documents, "ISA*00*~").want(http.StatusAccepted).json(&first)
+	b.as(access.Send, http.MethodPost, documents, "ISA*00*CORRECTED~").want(http.StatusAccepted).json(&second)
+	if len(first.Supersedes) != 0 || first.State != "queued" {
+		t.Errorf("the first: %+v", first)
+	}
+	equal(t, "replaced", []string{first.ID}, second.Supersedes)
+}
+
+// TestATokenThatSendsReadsItsOwn: it may follow the Location that it was given,
+// and nothing else.
+func TestATokenThatSendsReadsItsOwn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var m message
+	where := b.as(access.Send, http.MethodPost, documents, "ISA*00*~").want(http.StatusAccepted).json(&m).header.Get("Location")
+	var got wholeMessage
+	b.as(access.Send, http.MethodGet, where, "").want(http.StatusOK).json(&got)
+	if got.ID != m.ID || len(got.Timeline) == 0 {
+		t.Errorf("got %+v", got)
+	}
+	other := b.as(access.Admin, http.MethodPost, documents, "another").want(http.StatusAccepted).header.Get("Location")
+	dead := b.bury("northwind", "a")
+	for name, path := range map[string]string{
+		"another token's":       other,
+		"one without a token":   Base + "/messages/" + dead.ID,
+		"one that is not there": Base + "/messages/m9",
+		"its payload":           where + "/payload",
+		"its evidence":          where + "/evidence",
+		"the list":              Base + "/messages",
+	} {
+		if p := b.as(access.Send, http.MethodGet, path, "").problem(Forbidden); p.Detail != "This needs the scope read, which token only-send has not." {
+			t.Errorf("%s: %s", name, p.Detail)
+		}
+	}
+}
+
+func TestWhatATokenHandedIn(t *testing.T) {
+	t.Parallel()
+	m := queue.Message{Source: "api", Actor: fault.Actor{Name: "erp", From: "192.0.2.1"}, Accepted: now}
+	for name, c := range map[string]struct {
+		who  identity
+		m    queue.Message
+		want bool
+	}{
+		"its own, from elsewhere":      {identity{fault.Actor{Name: "erp", From: "192.0.2.9"}, []access.Scope{access.Send}, now}, m, true},
+		"another token":                {identity{fault.Actor{Name: "wms"}, []access.Scope{access.Send}, now}, m, false},
+		"made anew under the name":     {identity{fault.Actor{Name: "erp"}, []access.Scope{access.Send}, now.Add(1)}, m, false},
+		"it may not send any more":     {identity{fault.Actor{Name: "erp"}, nil, now}, m, false},
+		"a person of the name sent it": {identity{fault.Actor{Name: "erp"}, []access.Scope{access.Send}, now}, queue.Message{Source: "api", Actor: fault.Actor{Name: "erp", Role: "operator"}, Accepted: now}, false},
+		"it came by the outbox":        {identity{fault.Actor{Name: "outbox"}, []access.Scope{access.Send}, now}, queue.Message{Source: "outbox", Actor: fault.Actor{Name: "outbox"}, Accepted: now}, false},
+	} {
+		if got := c.who.handedIn(c.m); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
@@ -102,4 +167,31 @@ func TestRefusalsAtTheDoorKeepTheirStatus(t *testing.T) {
 	}
 	b.intake.refuse = errBroken
 	b.as(access.Send, http.MethodPost, documents, "a").problem(Internal)
+}
+
+// TestATokenLearnsNothingOfAnothersKey: neither the record nor whether the
+// content is the same. Who may read, and who handed it in, is told.
+func TestATokenLearnsNothingOfAnothersKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.as(access.Admin, http.MethodPost, documents, "ours", "Idempotency-Key", "ours-1").want(http.StatusAccepted)
+	stored, _, err := b.store.Messages(t.Context(), queue.MessageFilter{}, queue.Page{Limit: 1})
+	if err != nil || len(stored) != 1 {
+		t.Fatalf("%+v, %v", stored, err)
+	}
+	m, key := stored[0], "ours-1"
+	held := &Problem{Slug: KeyReused, Detail: "Key " + key + " belongs to message " + m.ID + ".", Holder: m}
+	for name, refusal := range map[string]error{"same content": nil, "other content": held} {
+		b.intake.refuse = refusal
+		p := b.as(access.Send, http.MethodPost, documents, "ours", "Idempotency-Key", key).problem(KeyReused)
+		if strings.Contains(p.Detail, m.ID) || p.Message != "" || !strings.Contains(p.Detail, key) {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	if p := b.as(access.Admin, http.MethodPost, documents, "ours", "Idempotency-Key", key).problem(KeyReused); !strings.Contains(p.Detail, m.ID) {
+		t.Errorf("who may read learns too little: %+v", p)
+	}
+	b.intake.refuse = nil
+	b.as(access.Send, http.MethodPost, documents, "mine", "Idempotency-Key", "mine-1").want(http.StatusAccepted)
+	b.as(access.Send, http.MethodPost, documents, "mine", "Idempotency-Key", "mine-1").want(http.StatusOK)
 }

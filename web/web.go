@@ -56,16 +56,21 @@ type Options struct {
 	// Backup writes a consistent copy of the data to a file that does not
 	// exist, else fs.ErrExist; nil: not over the API.
 	Backup  func(ctx context.Context, file string) error
-	Version string    // of the program, for /openapi.json
+	Version string // of the program, for /openapi.json
+	// Console serves the pages: every path outside the API's, metrics' and
+	// health's; nil: there are none.
+	Console http.Handler
 	Random  io.Reader // for request ids; safe for concurrent use
 }
 
 // API serves the operator's side. It is safe for concurrent use.
 type API struct {
 	Options
+	reader   Reader
 	router   *chi.Mux
 	openapi  []byte
 	stopping atomic.Bool
+	misnamed atomic.Int64 // when a request under a foreign name was last logged
 }
 
 // New checks the options and builds the routes. It does no I/O.
@@ -77,7 +82,7 @@ func New(o Options) (*API, error) {
 	if o.Random == nil {
 		o.Random = rand.Reader
 	}
-	a := &API{Options: o, router: chi.NewRouter()}
+	a := &API{Options: o, reader: o.Reader(), router: chi.NewRouter()}
 	routes := a.routes()
 	for _, r := range routes {
 		a.router.Method(r.method, Base+r.path, a.serve(r))
@@ -95,15 +100,27 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
+// Reader reads what is shown.
+func (o Options) Reader() Reader {
+	return Reader{Ledger: o.Ledger, Lanes: o.Lanes, Settings: o.Settings, Now: o.Now}
+}
+
 // Handler serves every path of the operator's side.
 func (a *API) Handler() http.Handler { return a.identified(a.recovered(a.running(a.router))) }
 
-// Server gives a server with the limits against slow and oversized clients,
-// for the console's listener and, another one, for the local socket. The
-// caller runs and stops it.
-func (a *API) Server() *http.Server {
+// ConsoleServer gives a server with the limits against slow and oversized
+// clients, for the console's listener: it answers under the gateway's own
+// names only. The caller runs and stops it.
+func (a *API) ConsoleServer() *http.Server {
+	return a.server(a.identified(a.recovered(a.addressed(a.running(a.router)))))
+}
+
+// Server is ConsoleServer for the local socket, where names mean nothing.
+func (a *API) Server() *http.Server { return a.server(a.Handler()) }
+
+func (a *API) server(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           a.Handler(),
+		Handler:           h,
 		ConnContext:       LocalPeer,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
