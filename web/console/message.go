@@ -1,0 +1,355 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"edigw/access"
+	"edigw/fault"
+	"edigw/internal/words"
+	"edigw/partner"
+	"edigw/queue"
+	"edigw/web"
+)
+
+// message is the page of one message: what became of it and how we know, what
+// to do, and everything that happened.
+type message struct {
+	ID       string
+	Document string
+	Partner  string
+	Name     string
+	In       bool
+	Verdict  string
+	Class    string // of the verdict
+	Mark     mark
+	Do       string // next step; empty: none
+	Call     string // who knows more
+	Owner    string // of the partner, with phone
+	Flags    []flag
+	Buttons  []button
+	Facts    []fact
+	Zone     string // in which the times of the entries are told
+	AsOf     string // with the date, for a printed page
+	Entries  []entry
+	Left     int    // entries that are left out in the middle
+	All      string // address with them
+	Letters  []letterCard
+	Enquiry  string // text for the partner; empty: nothing to ask
+	Content  string // address of the document; empty: he may not see it
+	Payload  string // address of the download
+	Evidence string
+	Size     int64
+}
+
+// fact is a line of what is known of a document.
+type fact struct {
+	Name  string
+	Value string
+	Code  bool     // an id: in the font of ids
+	Link  string   // where it leads; empty: nowhere
+	At    moment   // instead of Value
+	Print []string // instead of Value: a fingerprint in groups
+}
+
+// letterCard is a letter on the page of its message.
+type letterCard struct {
+	ID      string
+	Mark    mark
+	Reason  string
+	Status  string
+	Detail  string
+	Created moment
+	Closed  moment
+	By      string
+	Note    string
+	Outage  string
+	Flags   []flag
+	Buttons []button
+}
+
+// history is everything that is stored about a message.
+type history struct {
+	message  queue.Message
+	shown    web.Seen
+	outcome  outcome
+	events   []queue.Event
+	attempts []queue.Attempt
+	builds   []queue.Build
+	letters  []queue.Letter
+	partner  *partner.Partner // nil: its file is gone
+}
+
+func (c *Console) history(v *visit, id string) (h history, err error) {
+	ctx := v.r.Context()
+	if h.message, err = c.Ledger.Message(ctx, id); err != nil {
+		return h, err
+	}
+	m := h.message
+	s, err := c.reader.Shown(ctx, m)
+	if err != nil {
+		return h, err
+	}
+	h.shown = web.Seen{Message: m, Shown: s}
+	if h.outcome, err = c.outcomeOf(v, h.shown); err != nil {
+		return h, err
+	}
+	if h.events, err = c.Ledger.Timeline(ctx, id); err != nil {
+		return h, err
+	}
+	if h.attempts, err = c.Ledger.Attempts(ctx, id); err != nil {
+		return h, err
+	}
+	if h.builds, err = c.Ledger.Builds(ctx, id); err != nil {
+		return h, err
+	}
+	h.letters, err = c.Ledger.LettersOf(ctx, id)
+	h.partner, _ = c.Settings().Partner(m.Partner)
+	return h, err
+}
+
+func (c *Console) message(v *visit) (view, error) {
+	h, err := c.history(v, v.param("id"))
+	if err != nil {
+		return view{}, err
+	}
+	m := h.message
+	path := messagePath(m.ID)
+	p := message{
+		ID: m.ID, Document: documentName(m), Partner: m.Partner, Name: c.partnerName(m.Partner), In: m.Direction == queue.In,
+		Mark: h.outcome.mark, Facts: c.facts(v, h), Size: m.Payload.Size,
+		Zone: v.now.In(v.zoneOf(h.partner)).Format("MST"), AsOf: v.now.In(v.zoneOf(h.partner)).Format("2 January 2006, 15:04 MST"),
+	}
+	p.Verdict, p.Class = c.verdict(v, h)
+	for _, f := range messageFlags(m) {
+		if f.Word != words.Uncertain { // the verdict says it
+			p.Flags = append(p.Flags, f)
+		}
+	}
+	c.advise(&p, h)
+	all := c.entries(v, h)
+	p.Entries, p.Left = bounded(all, v.query.Get("timeline") == "all")
+	if p.Left > 0 {
+		p.All = path + "?timeline=all"
+	}
+	for i := len(h.letters) - 1; i >= 0; i-- {
+		p.Letters = append(p.Letters, c.letterCard(v, h, h.letters[i]))
+	}
+	if v.may(access.Operate) {
+		p.Buttons = messageButtons(h, path)
+	}
+	if v.user.Payloads {
+		p.Content, p.Payload, p.Evidence = path+"/document", path+"/payload", path+"/evidence"
+	}
+	if l := h.outcome.letter; l != nil && m.Direction == queue.Out && (m.Uncertain || l.Uncertain) {
+		p.Enquiry = c.enquiry(v, *l, m)
+	}
+	return view{template: "message", title: p.Document + ": " + p.Mark.Word, nav: "/messages", topic: "message:" + m.ID, data: p}, nil
+}
+
+func messagePath(id string) string { return "/messages/" + url.PathEscape(id) }
+
+// verdict is the first line of the page, and its colour.
+func (c *Console) verdict(v *visit, h history) (text, class string) {
+	m := h.message
+	f := words.VerdictFacts{
+		Partner: c.partnerName(m.Partner), State: string(h.shown.Shown.State), Inbound: m.Direction == queue.In, Proof: string(m.Proof), Sentence: h.outcome.sentence,
+		Reason: h.outcome.sentence, Unsure: m.Uncertain, Done: m.Finished, Now: v.now, Zone: v.zoneOf(h.partner),
+	}
+	if a := proving(h.attempts); a != nil {
+		f.Signed, f.Digest = a.Ack.Signer != "", digestFits(*a, h.builds)
+	}
+	for _, l := range h.letters {
+		if l.ClosedAs == queue.ClosedDeliveredLate {
+			f.Late = l.Closed.Sub(l.Created)
+		}
+	}
+	class = map[string]string{"ok": "ok", "warn": "warn", "bad": "bad"}[h.outcome.mark.Class]
+	return words.Verdict(f), class
+}
+
+// proving is the attempt whose acknowledgement proves the delivery, nil if none
+// does.
+func proving(attempts []queue.Attempt) *queue.Attempt {
+	for i := len(attempts) - 1; i >= 0; i-- {
+		if k := attempts[i].Ack; k != nil && k.Verdict == fault.AckTrusted && k.Positive {
+			return &attempts[i]
+		}
+	}
+	return nil
+}
+
+// advise says what to do about the letter that stands for the message, and whom
+// to call.
+func (c *Console) advise(p *message, h history) {
+	l := h.outcome.letter
+	if l == nil || l.Status != queue.LetterOpen {
+		return
+	}
+	a := words.Advise(string(l.Reason), l.Direction == queue.In)
+	if l.Reason == fault.ReasonReceiptInvalid {
+		a = words.AdviseReceipt(receiptVerdict(*l))
+	}
+	p.Do, p.Call = a.Do, a.Call
+	if h.partner != nil {
+		o := h.partner.Owner
+		p.Owner = plain(strings.Join(nonEmpty(o.Team, o.Phone, o.Mail, o.Note), ", "))
+	}
+}
+
+func nonEmpty(all ...string) (some []string) {
+	for _, s := range all {
+		if s != "" {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// messageButtons are what can be done with a message itself.
+func messageButtons(h history, path string) (all []button) {
+	m := h.message
+	switch {
+	case m.Direction != queue.Out || m.Kind != queue.KindDocument:
+	case m.State.Lined() && m.Letter == "":
+		all = append(all, button{Label: "Cancel: do not send it", Path: path + "/cancel", Kind: danger})
+	case m.State.Lined():
+		all = append(all, button{Label: "Stop the replay: back to the dead letters", Path: path + "/cancel", Kind: danger})
+	case m.State == queue.Delivered:
+		all = append(all, button{Label: "Send as a new edition …", Path: path + "/again"})
+	}
+	for i := range all {
+		all[i].Back = path
+	}
+	return all
+}
+
+// letterCard is a letter with all that can be done about it.
+func (c *Console) letterCard(v *visit, h history, l queue.Letter) letterCard {
+	m, zone := h.message, v.zoneOf(h.partner)
+	k := letterCard{
+		ID: l.ID, Mark: markDead, Reason: v.reason(l, m, h.partner), Detail: said(l.Detail), Created: v.in(l.Created, zone), Closed: v.in(l.Closed, zone),
+		By: l.Actor.Name, Note: plain(l.Note), Outage: l.Outage, Flags: letterFlags(l, m),
+	}
+	if strings.Contains(k.Reason, k.Detail) {
+		k.Detail = ""
+	}
+	switch l.Status {
+	case queue.LetterReplaying:
+		k.Mark, k.Status = messageMark(h.shown.Shown.State, m.Uncertain), "Being replayed: "+h.outcome.sentence
+	case queue.LetterClosed:
+		k.Mark, k.Status = markClosed, words.ClosedAs(string(l.ClosedAs))
+		if l.ClosedAs == queue.ClosedDelivered || l.ClosedAs == queue.ClosedDeliveredLate {
+			k.Mark = markDelivered
+		}
+	default:
+		if l.Uncertain {
+			k.Mark = markUnknown
+		}
+	}
+	if v.may(access.Operate) {
+		k.Buttons = letterButtons(v, l, m)
+	}
+	return k
+}
+
+// facts are what is known of the document, for people to compare and search.
+func (c *Console) facts(v *visit, h history) (all []fact) {
+	m, zone := h.message, v.zoneOf(h.partner)
+	add := func(f fact) {
+		if f.Value != "" || f.At.Is() {
+			all = append(all, f)
+		}
+	}
+	id := func(name, value string) { add(fact{Name: name, Value: plain(value), Code: true}) }
+	add(fact{Name: "Type", Value: strings.TrimSpace(strings.ToUpper(string(m.Business.Kind)) + " " + plain(m.Business.Type))})
+	for _, r := range m.Business.References {
+		add(fact{Name: referenceName(r.Name), Value: plain(r.Value), Code: true, Link: "/messages?q=" + url.QueryEscape(r.Value)})
+	}
+	id("File name", m.Payload.FileName)
+	add(fact{Name: "Size", Value: words.Bytes(m.Payload.Size) + " · " + plain(m.Payload.ContentType)})
+	id("SHA-256", m.Payload.SHA256)
+	id("Message-ID", m.MessageID)
+	add(fact{Name: "Key", Value: plain(m.Key), Code: true, Link: "/messages?q=" + url.QueryEscape(m.Key)})
+	id("Correlation id", m.CorrelationID)
+	add(fact{Name: "Handed in by", Value: handedInBy(m)})
+	add(fact{Name: accepted(m), At: v.in(m.Accepted, zone)})
+	add(fact{Name: "Warn at", At: v.in(m.WarnBy, zone)})
+	add(fact{Name: "Deliver by", At: v.in(m.DeliverBy, zone)})
+	if m.Previous != "" {
+		add(fact{Name: "Earlier edition", Value: m.Previous, Code: true, Link: messagePath(m.Previous)})
+	}
+	id("Our id", m.ID)
+	return all
+}
+
+// handedInBy is who handed a document in, and by which way.
+func handedInBy(m queue.Message) string {
+	if m.Actor.Name == m.Source {
+		return m.Source
+	}
+	return strings.Join(nonEmpty(plain(m.Actor.Name), m.Source), ", ")
+}
+
+func accepted(m queue.Message) string {
+	switch {
+	case m.Direction == queue.In:
+		return "Received"
+	case m.State == queue.Refused:
+		return "Refused"
+	}
+	return "Accepted"
+}
+
+// referenceName is how people call a kind of reference.
+func referenceName(name string) string {
+	switch name {
+	case "interchange":
+		return "Interchange number"
+	case "group":
+		return "Group number"
+	case "order":
+		return "Purchase order"
+	case "acknowledged":
+		return "Acknowledges group"
+	case "":
+		return "Reference"
+	}
+	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "-", " ")
+}
+
+// downloads of a message. Both are the API's, with a session instead of a
+// token.
+func (c *Console) download(send func(*visit, queue.Message) error) func(*visit) (view, error) {
+	return func(v *visit) (view, error) {
+		m, err := c.readable(v.r.Context(), v, v.param("id"))
+		if err != nil {
+			return view{}, err
+		}
+		return view{sent: true}, send(v, m)
+	}
+}
+
+// readable gives a message to somebody who may see its content.
+func (c *Console) readable(ctx context.Context, v *visit, id string) (queue.Message, error) {
+	if !v.user.Payloads {
+		return queue.Message{}, &web.Problem{Slug: web.Forbidden, Message: id, Detail: "You may see this page, but not the content of documents: that is a permission of its own, which an admin gives."}
+	}
+	return c.Ledger.Message(ctx, id)
+}
+
+// took is a length of time as the page prints it, to the millisecond.
+func took(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return "under 1 ms"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) + " s"
+	}
+	return words.Span(d)
+}
