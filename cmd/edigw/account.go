@@ -24,10 +24,26 @@ type accounts interface {
 	NewToken(ctx context.Context, name string, scopes []string) (string, error)
 	Tokens(ctx context.Context) ([]tokenView, error)
 	RevokeToken(ctx context.Context, name string) error
-	AddUser(ctx context.Context, name, role, password string) error
+	AddUser(ctx context.Context, u newUser, password string) error
 	SetPassword(ctx context.Context, name, password string) error
 	Users(ctx context.Context) ([]userView, error)
 	RemoveUser(ctx context.Context, name string) error
+}
+
+// newUser is a user to be made.
+type newUser struct {
+	name, role string
+	payloads   bool
+}
+
+// withAccounts does something with users and tokens.
+func (e *env) withAccounts(do func(accounts) error) error {
+	a, done, err := e.accounts()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return do(a)
 }
 
 // accounts gives those of the gateway that runs, else of the data folder. The
@@ -40,7 +56,7 @@ func (e *env) accounts() (a accounts, done func(), err error) {
 	var ignored any
 	err = gateway.Get(e.ctx, "/tokens", nil, &ignored)
 	var down *apiclient.UnreachableError
-	if e.url != "" || !errors.As(err, &down) {
+	if e.url != "" || !errors.As(err, &down) || down.Denied() {
 		return remoteAccounts{gateway}, func() {}, err
 	}
 	s, err := e.settings()
@@ -83,8 +99,8 @@ func (a remoteAccounts) RevokeToken(ctx context.Context, name string) error {
 	return a.Post(ctx, "/tokens/"+url.PathEscape(name)+"/revoke", nil, nil)
 }
 
-func (a remoteAccounts) AddUser(ctx context.Context, name, role, password string) error {
-	return a.Post(ctx, "/users", map[string]string{"name": name, "role": role, "password": password}, nil)
+func (a remoteAccounts) AddUser(ctx context.Context, u newUser, password string) error {
+	return a.Post(ctx, "/users", map[string]any{"name": u.name, "role": u.role, "payloads": u.payloads, "password": password}, nil)
 }
 
 func (a remoteAccounts) SetPassword(ctx context.Context, name, password string) error {
@@ -133,8 +149,8 @@ func (a localAccounts) RevokeToken(ctx context.Context, name string) error {
 	return a.Service.RevokeToken(ctx, name, byHand)
 }
 
-func (a localAccounts) AddUser(ctx context.Context, name, role, password string) error {
-	_, err := a.Service.AddUser(ctx, access.User{Name: name, Role: access.Role(role)}, password, byHand)
+func (a localAccounts) AddUser(ctx context.Context, u newUser, password string) error {
+	_, err := a.Service.AddUser(ctx, access.User{Name: u.name, Role: access.Role(u.role), Payloads: u.payloads}, password, byHand)
 	return err
 }
 
@@ -146,7 +162,7 @@ func (a localAccounts) Users(ctx context.Context) ([]userView, error) {
 	list, err := a.Service.Users(ctx)
 	out := []userView{}
 	for _, u := range list {
-		out = append(out, userView{Name: u.Name, Role: string(u.Role), Created: u.Created})
+		out = append(out, userView{Name: u.Name, Role: string(u.Role), Payloads: u.Payloads, Created: u.Created})
 	}
 	return out, err
 }

@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"io"
 	"time"
+	"unicode/utf8"
 
 	"edigw/as2"
 	"edigw/breaker"
+	"edigw/dlq"
 	"edigw/fault"
 	"edigw/inbox"
 	"edigw/intake"
 	"edigw/lane"
 	"edigw/partner"
 	"edigw/queue"
+	"edigw/store/spool"
 	"edigw/web"
 )
 
@@ -31,10 +34,10 @@ func (s settingsNow) IDs() []string { return s.Current().IDs() }
 func (s settingsNow) Identity(id string) (queue.Identity, bool) {
 	now := s.Current()
 	p, ok := now.Partner(id)
-	if !ok || p.AS2 == nil {
+	if !ok {
 		return queue.Identity{}, false
 	}
-	return queue.Identity{From: p.AS2.Template.From, To: p.AS2.Template.To, Domain: now.Gateway().Identity.Domain, Brackets: true}, true
+	return intake.Identity(now.Gateway(), p), true
 }
 
 // lanesForLetters is the scheduler as dlq sees it.
@@ -61,7 +64,10 @@ func (p partnersForAS2) ByNames(from, to string) (as2.Agreement, string, bool) {
 }
 
 // frontDoor is the way in as the API sees it.
-type frontDoor struct{ *intake.Intake }
+type frontDoor struct {
+	*intake.Intake
+	settings *partner.Registry
+}
 
 // Accept meets web.Intake.
 func (d frontDoor) Accept(ctx context.Context, doc web.Document, body io.Reader) (web.Accepted, error) {
@@ -71,7 +77,11 @@ func (d frontDoor) Accept(ctx context.Context, doc web.Document, body io.Reader)
 	}, body)
 	var no *intake.Refusal
 	if errors.As(err, &no) {
-		return web.Accepted{}, &web.Problem{Slug: web.Slug(no.Slug), Detail: no.Detail, Field: no.Field, RetryAfter: no.RetryAfter, Message: no.Message}
+		text := no.Detail + " " + no.Fix
+		if no.Slug == intake.NotFound {
+			text = d.settings.Current().NoPartner(doc.Partner)
+		}
+		return web.Accepted{}, &web.Problem{Slug: web.Slug(no.Slug), Detail: text, Field: no.Field, RetryAfter: no.RetryAfter, Message: no.Message, Holder: no.Holder}
 	}
 	return web.Accepted(got), err
 }
@@ -81,6 +91,9 @@ type received struct{ *inbox.Inbox }
 
 // Process meets web.Received.
 func (r received) Process(ctx context.Context, message string, by fault.Actor, note string) error {
+	if len(note) > dlq.MaxNote || !utf8.ValidString(note) {
+		return &web.Problem{Slug: web.BadRequest, Field: "reason", Detail: fmt.Sprintf("The reason has at most %d bytes of text.", dlq.MaxNote)}
+	}
 	err := r.Inbox.Process(ctx, message, by, note)
 	var no *inbox.NotPossible
 	if errors.As(err, &no) {
@@ -108,16 +121,15 @@ func (i importer) Import(ctx context.Context, in web.Import) ([]partner.Certific
 	got, err := i.g.settings.Current().ImportCertificate(in.Partner, uses, in.Certificate, from, i.g.now())
 	switch {
 	case errors.Is(err, partner.ErrUnknown):
-		return nil, &web.Problem{Slug: web.NotFound, Detail: "There is no partner " + in.Partner + ".", Field: "partner"}
+		return nil, &web.Problem{Slug: web.NotFound, Detail: i.g.settings.Current().NoPartner(in.Partner), Field: "partner"}
 	case err != nil:
 		return nil, &web.Problem{Slug: web.BadRequest, Detail: err.Error(), Field: "certificate", Err: err}
 	}
-	if _, _, err := i.g.reload(ctx, in.By); err != nil {
-		return nil, err
-	}
+	ctx = context.WithoutCancel(ctx) // the file is written: whoever asked may go away
+	_, _, failed := i.g.reload(ctx, in.By)
 	e := queue.Event{At: i.g.now(), Type: queue.EventCertificate, Partner: in.Partner, Actor: in.By,
 		Text: "certificate imported: serial " + got.Serial + ", SHA-256 " + got.SHA256}
-	if err := i.g.store.AddEvents(ctx, e); err != nil {
+	if err := errors.Join(failed, i.g.store.AddEvents(ctx, e)); err != nil {
 		return nil, err
 	}
 	var theirs []partner.CertificateInfo
@@ -139,4 +151,24 @@ func firstUse(text string) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("%.40q is neither a day (2027-01-31) nor a time (2027-01-31T06:00:00Z)", text)
 	}
 	return t, nil
+}
+
+// contents keeps edited documents in the spool.
+type contents struct{ *spool.Spool }
+
+// Keep meets dlq.Contents.
+func (c contents) Keep(content []byte) (string, error) {
+	if err := c.HasRoom(int64(len(content))); err != nil {
+		return "", err
+	}
+	w, err := c.Create(spool.Payload, dlq.MaxEdit)
+	if err != nil {
+		return "", err
+	}
+	defer w.Abort()
+	if _, err := w.Write(content); err != nil {
+		return "", err
+	}
+	name, _, err := w.Commit()
+	return name, err
 }

@@ -9,11 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"edigw/internal/apiclient"
+	"edigw/store/spool"
 	"edigw/store/sqlite"
 )
 
@@ -40,7 +42,7 @@ func (c *BackupCommand) Run(e *env) error {
 	}
 	err = gateway.Post(e.ctx, "/backup", map[string]string{"file": file}, nil)
 	var down *apiclient.UnreachableError
-	if e.url == "" && errors.As(err, &down) {
+	if e.url == "" && errors.As(err, &down) && !down.Denied() {
 		err = c.offline(e, file)
 	}
 	if err != nil {
@@ -61,6 +63,11 @@ func (c *BackupCommand) offline(e *env, file string) error {
 	}
 	data := string(s.Gateway().Data)
 	store, err := sqlite.Open(e.ctx, data, sqlite.Options{})
+	var lost *sqlite.LostError
+	if errors.As(err, &lost) {
+		e.say("The database lacks what was committed last, at %s; the backup holds the rest.", local(lost.Last))
+		store, err = sqlite.Open(e.ctx, data, sqlite.Options{Salvage: true})
+	}
 	if err != nil {
 		return err
 	}
@@ -83,9 +90,10 @@ const (
 	format       = 1
 )
 
-// writeBackup writes the database first, then the files: a file that is newer
-// than the database does no harm, one that is missing would. The caller keeps
-// retention from running.
+// writeBackup writes the database first, then documents, messages and receipts:
+// one that is newer than the database does no harm, one that is missing would.
+// Small ones are written as the files that they might be, so that a backup does
+// not depend on where they are kept. The caller keeps retention from running.
 func writeBackup(ctx context.Context, store *sqlite.Store, data, domain, file string) (err error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -115,6 +123,9 @@ func writeBackup(ctx context.Context, store *sqlite.Store, data, domain, file st
 	if err := addFile(w, copied, sqlite.FileName); err != nil {
 		return err
 	}
+	if err := addBodies(ctx, w, store.Bodies()); err != nil {
+		return err
+	}
 	if err := addSpool(ctx, w, data); err != nil {
 		return err
 	}
@@ -131,21 +142,57 @@ func clearCopies(data string) error {
 	return err
 }
 
+// addBodies adds every small body.
+func addBodies(ctx context.Context, w *tar.Writer, bodies *sqlite.Bodies) error {
+	now := time.Now()
+	for _, kind := range spool.Kinds {
+		for last := ""; ; {
+			names, err := bodies.Names(ctx, string(kind), now.Add(orphanAge), last, retainBatch) // however wrong the clock was
+			if err != nil {
+				return err
+			}
+			if len(names) == 0 {
+				break
+			}
+			for _, name := range names {
+				if err := addBody(ctx, w, bodies, kind, name, now); err != nil {
+					return err
+				}
+				last = name
+			}
+		}
+	}
+	return nil
+}
+
+func addBody(ctx context.Context, w *tar.Writer, bodies *sqlite.Bodies, kind spool.Kind, name string, now time.Time) error {
+	body, err := bodies.Get(ctx, string(kind), name)
+	if err != nil {
+		return err
+	}
+	head := &tar.Header{Name: path.Join(spoolName, string(kind), name[:2], name), Mode: 0o600, Size: int64(len(body)), ModTime: now}
+	if err := w.WriteHeader(head); err != nil {
+		return err
+	}
+	_, err = w.Write(body)
+	return err
+}
+
 // addSpool adds every finished file of the spool.
 func addSpool(ctx context.Context, w *tar.Writer, data string) error {
 	root := filepath.Join(data, spoolName)
-	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), "tmp-") {
 			return err
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		name, err := filepath.Rel(data, path)
+		name, err := filepath.Rel(data, file)
 		if err != nil {
 			return err
 		}
-		err = addFile(w, path, filepath.ToSlash(name))
+		err = addFile(w, file, filepath.ToSlash(name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // an unfinished one that its writer took away
 		}
@@ -153,8 +200,8 @@ func addSpool(ctx context.Context, w *tar.Writer, data string) error {
 	})
 }
 
-func addFile(w *tar.Writer, path, name string) error {
-	f, err := os.Open(path)
+func addFile(w *tar.Writer, file, name string) error {
+	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}

@@ -3,10 +3,12 @@ package main
 import (
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +43,9 @@ func (c *CertList) Run(e *env) error {
 	s, err := e.settings()
 	if err != nil {
 		return err
+	}
+	if _, known := s.Partner(c.Partner); c.Partner != "" && c.Partner != partner.OwnerGateway && !known {
+		return errors.New(s.NoPartner(c.Partner))
 	}
 	now := time.Now()
 	var rows [][]string
@@ -128,9 +133,6 @@ func (c *CertImport) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	for _, cert := range certs {
-		e.say("%s", describe(cert))
-	}
 	b, err := os.ReadFile(c.File)
 	if err != nil {
 		return err
@@ -138,6 +140,9 @@ func (c *CertImport) Run(e *env) error {
 	gateway, err := e.gateway()
 	if err != nil {
 		return err
+	}
+	for _, cert := range certs {
+		e.say("%s", describe(cert))
 	}
 	uses := []string{c.Use}
 	if c.Use == "both" {
@@ -151,8 +156,30 @@ func (c *CertImport) Run(e *env) error {
 	if err := gateway.Post(e.ctx, "/partners/"+url.PathEscape(c.Partner)+"/certificates", body, &raw); err != nil {
 		return err
 	}
+	var theirs page[partner.CertificateInfo]
+	if err := json.Unmarshal(raw, &theirs); err != nil {
+		return err
+	}
 	e.say("Imported for %s. Compare the fingerprint with the partner by phone.", c.Partner)
+	for _, i := range theirs.Items {
+		if slices.ContainsFunc(certs, func(cert *x509.Certificate) bool { return smime.Fingerprint(cert) == i.SHA256 }) {
+			e.say("  %s", inUse(i, time.Now()))
+		}
+	}
 	return e.result(raw)
+}
+
+// inUse says from when a certificate serves its use.
+func inUse(i partner.CertificateInfo, now time.Time) string {
+	switch {
+	case i.Begins.After(now):
+		return fmt.Sprintf("%s: from %s; until then what was in use before", i.Use, local(i.Begins))
+	case i.Use == partner.UseEncrypt && !i.InForce:
+		return fmt.Sprintf("%s: listed, but a newer one is in use", i.Use)
+	case i.Use == partner.UseEncrypt:
+		return fmt.Sprintf("%s: in use now, for every message that is built from now on", i.Use)
+	}
+	return fmt.Sprintf("%s: in use now, beside what is listed already", i.Use)
 }
 
 // CertExport prints our certificate.

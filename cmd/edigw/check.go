@@ -2,9 +2,9 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,12 +24,18 @@ func (CheckCommand) Help() string {
 
 // Run prints mistakes, then each good partner's schedule in words.
 func (c *CheckCommand) Run(e *env) error {
-	if _, err := os.Stat(e.config); err != nil {
-		return fmt.Errorf("no settings at %s (--config names them; edigw init makes an installation)", e.config)
+	if err := e.installed(); err != nil {
+		return err
 	}
 	s, problems, err := partner.Load(e.config, time.Now())
 	if err != nil && !errors.Is(err, partner.ErrSettings) {
 		return err
+	}
+	if err := c.known(e, s); err != nil {
+		return err
+	}
+	if s != nil {
+		problems = append(movedDomain(s), problems...)
 	}
 	mistakes := 0
 	shown := []partner.Problem{}
@@ -58,27 +64,67 @@ func (c *CheckCommand) Run(e *env) error {
 	return nil
 }
 
+// known refuses a file that is none of the installation's: no mistakes would be
+// found in it. s is nil if edigw.yaml is bad.
+func (c *CheckCommand) known(e *env, s *partner.Snapshot) error {
+	for _, f := range c.Files {
+		info, err := os.Stat(f)
+		switch {
+		case err != nil:
+			return wrong("%s: no such file", f)
+		case info.IsDir():
+			return wrong("%s is a folder: without a file edigw check looks at all of them", f)
+		case s == nil || same(f, e.config) || same(filepath.Dir(f), string(s.Gateway().Partners)):
+			continue
+		}
+		return wrong("%s belongs to another installation than %s; name its edigw.yaml with --config", f, e.config)
+	}
+	return nil
+}
+
+// same reports whether two names mean one file.
+func same(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
 // wants reports whether a file was asked for.
 func (c *CheckCommand) wants(e *env, file string) bool {
 	if len(c.Files) == 0 {
 		return true
 	}
-	for _, f := range c.Files {
-		abs, err1 := filepath.Abs(f)
-		other, err2 := filepath.Abs(filepath.Join(filepath.Dir(e.config), file))
-		if err1 == nil && err2 == nil && abs == other {
-			return true
-		}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(filepath.Dir(e.config), file)
 	}
-	return false
+	return slices.ContainsFunc(c.Files, func(f string) bool { return same(f, file) })
 }
 
+// schedules tells each schedule once, with the partners that have it.
 func (c *CheckCommand) schedules(e *env, s *partner.Snapshot) {
+	var order []string
+	who := map[string][]string{}
 	for _, id := range s.IDs() {
 		p, _ := s.Partner(id)
-		if p.Misconfigured || !c.wants(e, filepath.Join("partners", id+".yaml")) {
+		if p.Misconfigured || !c.wants(e, filepath.Join(string(s.Gateway().Partners), id+".yaml")) {
 			continue
 		}
-		e.say("%s: %s", id, strings.ReplaceAll(p.Schedule(), "\n", "\n  "))
+		text := p.Schedule()
+		if who[text] == nil {
+			order = append(order, text)
+		}
+		who[text] = append(who[text], id)
 	}
+	for _, text := range order {
+		e.say("%s: %s", enumerate(who[text]), strings.ReplaceAll(text, "\n", "\n  "))
+	}
+}
+
+// enumerate names ids, and counts those that would fill the screen.
+func enumerate(ids []string) string {
+	const most = 20
+	if n := len(ids) - most; n > 1 {
+		return strings.Join(ids[:most], ", ") + " and " + words.Number(int64(n)) + " more"
+	}
+	return strings.Join(ids, ", ")
 }

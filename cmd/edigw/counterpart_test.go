@@ -155,9 +155,11 @@ func (c *counterpart) owe(a *as2.Answer) {
 	c.posts.Go(func() { c.postReceipt(a) })
 }
 
-// postReceipt posts a receipt until it is taken.
+// postReceipt posts a receipt until it is taken or the test ends.
 func (c *counterpart) postReceipt(a *as2.Answer) {
-	for range 20 {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
 		req, err := http.NewRequest(http.MethodPost, a.URL, bytes.NewReader(a.Body))
 		if err != nil {
 			return
@@ -171,7 +173,11 @@ func (c *counterpart) postReceipt(a *as2.Answer) {
 				return
 			}
 		}
-		<-time.After(50 * time.Millisecond)
+		select {
+		case <-again.C:
+		case <-c.over:
+			return
+		}
 	}
 }
 

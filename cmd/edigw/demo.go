@@ -13,12 +13,12 @@ import (
 // DemoCommand plays the story of a day.
 type DemoCommand struct {
 	For time.Duration `help:"Play alone for so long and end with a summary line; without it the demo goes on until Ctrl-C." placeholder:"60s"`
-	Dir string        `help:"Folder for the demo's installation; default: a temporary one."`
+	Dir string        `name:"keep" aliases:"dir" help:"Keep the demo's installation in this folder, which must be empty or not exist; default: a temporary one, removed at the end." placeholder:"DIR"`
 }
 
 // Help is shown by --help.
 func (DemoCommand) Help() string {
-	return "Example:\n  edigw demo --for 60s\n\nA real gateway on a fresh folder, and partners on this machine that really speak\nAS2: a healthy one, a flaky one, one that is down for a while, one that rejects\nour signature, one whose receipt comes late, one that never answers, one whose\nreceipt is wrong."
+	return "Examples:\n  edigw demo --for 60s\n  edigw demo --keep /tmp/demo      to look at it afterwards\n\nA real gateway on a fresh folder, and partners on this machine that really speak\nAS2: a healthy one, a flaky one, one that is down for a while, one that rejects\nour signature, one whose receipt comes late, one that never answers, one whose\nreceipt is wrong."
 }
 
 // Run plays it.

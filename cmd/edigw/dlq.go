@@ -2,10 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"edigw/internal/apiclient"
 	"edigw/internal/words"
@@ -59,7 +57,7 @@ func (c *DLQList) Run(e *env) error {
 		rows = append(rows, []string{l.ID, local(l.Created), l.Partner, string(l.Reason), l.status(), l.Outage, l.flags(), l.Detail})
 	}
 	if len(rows) == 0 {
-		e.say("No dead letters.")
+		e.say("No dead letters.%s", e.noSuch(c.Partner))
 	} else {
 		e.table("LETTER\tSINCE\tPARTNER\tREASON\tSTATUS\tOUTAGE\tFLAGS\tLAST ERROR", rows)
 	}
@@ -71,7 +69,7 @@ func (c *DLQList) Run(e *env) error {
 
 // DLQShow shows one letter.
 type DLQShow struct {
-	ID string `arg:"" help:"The letter's id."`
+	ID string `arg:"" help:"The letter's id, or its beginning."`
 }
 
 // Help is shown by --help.
@@ -85,9 +83,13 @@ func (c *DLQShow) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	var raw json.RawMessage
-	if err := gateway.Get(e.ctx, "/letters/"+url.PathEscape(c.ID), nil, &raw); err != nil {
+	id, err := e.letterID(gateway, c.ID)
+	if err != nil {
 		return err
+	}
+	var raw json.RawMessage
+	if err := gateway.Get(e.ctx, "/letters/"+url.PathEscape(id), nil, &raw); err != nil {
+		return e.noLetter(gateway, id, err)
 	}
 	if e.json {
 		return e.result(raw)
@@ -96,22 +98,27 @@ func (c *DLQShow) Run(e *env) error {
 	if err := json.Unmarshal(raw, &l); err != nil {
 		return err
 	}
-	e.say("Letter %s, %s, since %s", l.ID, l.status(), local(l.Created))
-	e.say("  partner   %s", l.Partner)
-	e.say("  reason    %s: %s", l.Reason, l.Detail)
-	if l.Outage != "" {
-		e.say("  outage    %s", l.Outage)
+	var m messageView
+	if err := gateway.Get(e.ctx, "/messages/"+url.PathEscape(l.Message), nil, &m); err != nil {
+		return err
 	}
+	e.say("Letter %s, %s, since %s", l.ID, l.status(), local(l.Created))
+	e.say("  %s", l.sentence(m.lastAttempt(), m.DeliverBy))
+	e.say("  partner     %s", l.Partner)
+	e.say("  reason      %s", l.headline())
+	e.say("  last error  %s", l.Detail)
 	if l.Uncertain {
 		e.say("  %s", words.Uncertain)
 	}
-	e.say("What it means and what to do: docs/errors.md#%s", l.Reason)
+	if l.ClosedAs != "" {
+		e.say("  closed      %s: %s%s", local(l.Closed), words.ClosedAs(l.ClosedAs), l.by())
+	}
 	return showMessage(e, gateway, l.Message)
 }
 
 // selection is which letters an action is for.
 type selection struct {
-	IDs []string `arg:"" optional:"" name:"letter" help:"Ids of letters."`
+	IDs []string `arg:"" optional:"" name:"letter" help:"Ids of letters, or their beginnings."`
 	letterFilter
 	All         bool `help:"Every letter that matches; needs --partner or --all-partners."`
 	AllPartners bool `name:"all-partners" help:"With --all: of every partner."`
@@ -137,7 +144,7 @@ func (s selection) check() error {
 // ids gives the open letters of the selection.
 func (s selection) ids(e *env, gateway *apiclient.Client) ([]string, error) {
 	if len(s.IDs) > 0 {
-		return s.IDs, nil
+		return s.whole(e, gateway)
 	}
 	var ids []string
 	cursor := ""
@@ -156,8 +163,30 @@ func (s selection) ids(e *env, gateway *apiclient.Client) ([]string, error) {
 	}
 }
 
-// each does one action to every letter of a selection, and tells what failed.
-func (s selection) each(e *env, question, action string, body any) error {
+// whole are the ids that were named, in full.
+func (s selection) whole(e *env, gateway *apiclient.Client) ([]string, error) {
+	var ids []string
+	for _, typed := range s.IDs {
+		id, err := e.letterID(gateway, typed)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// letterAction is one action on many letters.
+type letterAction struct {
+	name     string
+	question string
+	body     any
+	done     func(letterView) (said string, ended bool) // what came of it, and whether the letter is closed
+}
+
+// each does one action to every letter of a selection, and tells what came of
+// each.
+func (s selection) each(e *env, a letterAction) error {
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -170,31 +199,36 @@ func (s selection) each(e *env, question, action string, body any) error {
 		return err
 	}
 	if len(ids) == 0 {
-		return fmt.Errorf("no open letter matches")
+		return fmt.Errorf("no open letter matches%s", e.noSuch(s.Partner))
 	}
-	if !s.Yes && !e.ask(question, words.Count(len(ids), "letter", "letters")) {
+	if !s.Yes && !e.ask(a.question, words.Count(len(ids), "letter", "letters")) {
 		return fmt.Errorf("nothing was done")
 	}
-	failed := 0
+	failed, left := 0, 0
 	results := map[string]string{}
 	for _, id := range ids {
-		results[id] = "done"
-		if err := gateway.Post(e.ctx, "/letters/"+url.PathEscape(id)+"/"+action, body, nil); err != nil {
+		var l letterView
+		ended := false
+		if err := gateway.Post(e.ctx, "/letters/"+url.PathEscape(id)+"/"+a.name, a.body, &l); err != nil {
 			failed++
-			results[id] = err.Error()
-			e.say("%s  %v", id, err)
-			continue
+			results[id] = e.noLetter(gateway, id, err).Error()
+		} else if results[id], ended = a.done(l); !ended {
+			left++
 		}
-		e.say("%s  done", id)
+		e.say("%s  %s", id, results[id])
 	}
 	if err := e.result(results); err != nil {
 		return err
 	}
 	switch {
 	case failed == len(ids):
-		return fmt.Errorf("%s failed for every letter", action)
+		return fmt.Errorf("%s failed for every letter", a.name)
 	case failed > 0:
-		return partly("%s failed for %d of %d letters", action, failed, len(ids))
+		return partly("%s failed for %d of %d letters", a.name, failed, len(ids))
+	case left == len(ids):
+		return fmt.Errorf("no letter could be closed")
+	case left > 0:
+		return partly("%d of %d letters stay open", left, len(ids))
 	}
 	return nil
 }
@@ -204,12 +238,12 @@ type DLQRecheck struct{ selection }
 
 // Help is shown by --help.
 func (DLQRecheck) Help() string {
-	return "Example, after the partner's new certificate was imported:\n  edigw dlq recheck --partner northwind --reason receipt-invalid"
+	return "Example, after the partner's new certificate was imported:\n  edigw dlq recheck --partner northwind --reason receipt-invalid\n\nExit code 1 if no receipt is good now, 3 if some are."
 }
 
 // Run does it.
 func (c *DLQRecheck) Run(e *env) error {
-	return c.each(e, "Verify the receipts of %s again?", "recheck", nil)
+	return c.each(e, letterAction{"recheck", "Verify the receipts of %s again?", nil, letterView.rechecked})
 }
 
 // DLQSettle closes letters on the partner's word.
@@ -225,7 +259,7 @@ func (DLQSettle) Help() string {
 
 // Run does it.
 func (c *DLQSettle) Run(e *env) error {
-	return c.each(e, "Close %s as delivered, on the partner's word?", "settle", map[string]string{"note": c.Note})
+	return c.each(e, letterAction{"settle", "Close %s as delivered, on the partner's word?", map[string]string{"note": c.Note}, letterView.closed})
 }
 
 // DLQDiscard gives documents up.
@@ -241,25 +275,5 @@ func (DLQDiscard) Help() string {
 
 // Run does it.
 func (c *DLQDiscard) Run(e *env) error {
-	return c.each(e, "Discard %s? They will never be sent.", "discard", map[string]string{"reason": c.Why, "note": c.Why})
-}
-
-// needs gives the codes that a problem asks to confirm.
-func needs(err error) []string {
-	var p *apiclient.Problem
-	if !errors.As(err, &p) || p.Status != 428 {
-		return nil
-	}
-	var body struct {
-		Confirm []string `json:"confirm"`
-	}
-	if json.Unmarshal(p.Raw, &body) != nil {
-		return nil
-	}
-	return body.Confirm
-}
-
-// confirmHint says how to go on after codes were asked for.
-func confirmHint(codes []string) string {
-	return "to go on all the same: --confirm " + strings.Join(codes, " --confirm ")
+	return c.each(e, letterAction{"discard", "Discard %s? They will never be sent.", map[string]string{"reason": c.Why, "note": c.Why}, letterView.closed})
 }

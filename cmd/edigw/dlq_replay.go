@@ -6,6 +6,7 @@ import (
 
 	"edigw/internal/apiclient"
 	"edigw/internal/words"
+	"edigw/queue"
 )
 
 // DLQReplay sends letters again.
@@ -14,7 +15,7 @@ type DLQReplay struct {
 	Confirm []string `help:"A code that was asked for, such as possible-duplicate; can be given again."`
 	Skip    []string `help:"Leave out letters to which this code applies; can be given again."`
 	DryRun  bool     `name:"dry-run" help:"Only count."`
-	Wait    bool     `help:"Wait until every letter went out or failed."`
+	Wait    bool     `help:"Wait: for one letter to its end, exit code 0 delivered, 1 dead, 3 still under way when interrupted; for many until every one went out or failed."`
 }
 
 // Help is shown by --help.
@@ -24,19 +25,10 @@ func (DLQReplay) Help() string {
 
 // replayView is a bulk replay as the API shows it.
 type replayView struct {
-	ID     string `json:"id"`
-	Status string `json:"status"`
-	Counts struct {
-		Total      int `json:"total"`
-		NeverTried int `json:"never_tried"`
-		Uncertain  int `json:"uncertain"`
-		Overtaken  int `json:"overtaken"`
-		Overdue    int `json:"overdue"`
-		Pending    int `json:"pending"`
-		Replayed   int `json:"replayed"`
-		Skipped    int `json:"skipped"`
-		Failed     int `json:"failed"`
-	} `json:"counts"`
+	ID     string             `json:"id"`
+	Status string             `json:"status"`
+	Codes  map[string]int     `json:"codes,omitempty"`
+	Counts queue.ReplayCounts `json:"counts"`
 }
 
 // Run replays one letter directly, more of them as a job.
@@ -48,6 +40,9 @@ func (c *DLQReplay) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if c.IDs, err = c.whole(e, gateway); err != nil {
+		return err
+	}
 	if len(c.IDs) == 1 && !c.DryRun {
 		return c.one(e, gateway, c.IDs[0])
 	}
@@ -56,15 +51,19 @@ func (c *DLQReplay) Run(e *env) error {
 
 func (c *DLQReplay) one(e *env, gateway *apiclient.Client, id string) error {
 	var l letterView
-	err := gateway.Post(e.ctx, "/letters/"+url.PathEscape(id)+"/replay", map[string]any{"confirm": c.Confirm}, &l)
-	if codes := needs(err); codes != nil {
-		return fmt.Errorf("%w; %s", err, confirmHint(codes))
+	if err := gateway.Post(e.ctx, "/letters/"+url.PathEscape(id)+"/replay", map[string]any{"confirm": c.Confirm}, &l); err != nil {
+		return toConfirm(e.noLetter(gateway, id, err), "nothing was sent", false)
 	}
-	if err != nil {
-		return err
+	if l.Sends != l.Message {
+		e.say("Letter %s goes out as a new edition, message %s.", id, l.Sends)
+	} else {
+		e.say("Letter %s goes out again under the same Message-ID.", id)
 	}
-	e.say("Letter %s goes out again under the same Message-ID.", id)
-	return e.result(l)
+	if !c.Wait {
+		e.say("What comes of it: edigw message show %s", l.Sends)
+		return e.result(l)
+	}
+	return follow(e, gateway, messageView{ID: l.Sends})
 }
 
 func (c *DLQReplay) body(dry bool) map[string]any {
@@ -97,23 +96,26 @@ func (c *DLQReplay) many(e *env, gateway *apiclient.Client) error {
 	if err := gateway.Post(e.ctx, "/letters/replays", c.body(true), &job); err != nil {
 		return err
 	}
+	count := job.Codes
 	n := job.Counts
 	e.say("%s selected: %d were never tried, %d may already be there, %d overtaken, %d past their due time.",
 		words.Count(n.Total, "letter", "letters"), n.NeverTried, n.Uncertain, n.Overtaken, n.Overdue)
+	if n.Total == 0 && !c.DryRun {
+		return fmt.Errorf("no open letter matches%s; edigw dlq list shows those that are open", e.noSuch(c.Partner))
+	}
 	if c.DryRun {
+		if codes := sortedCodes(count); len(codes) > 0 {
+			e.say("To be confirmed:%s", codeLines(codes, count, true))
+		}
 		return e.result(job)
 	}
 	if !c.Yes && !e.ask("Replay %s, oldest first, under the same Message-IDs?", words.Count(n.Total, "letter", "letters")) {
 		return fmt.Errorf("nothing was done")
 	}
-	err := gateway.Post(e.ctx, "/letters/replays", c.body(false), &job)
-	if codes := needs(err); codes != nil {
-		return fmt.Errorf("%w; %s, or leave them out: --skip", err, confirmHint(codes))
+	if err := gateway.Post(e.ctx, "/letters/replays", c.body(false), &job); err != nil {
+		return toConfirm(err, "nothing was sent", true)
 	}
-	if err != nil {
-		return err
-	}
-	e.say("Replay %s runs at the partner's replay rate.", job.ID)
+	e.say("Replay %s runs at the partner's replay rate. What fails is a letter again: edigw dlq list.", job.ID)
 	if c.Wait {
 		if err := c.follow(e, gateway, &job); err != nil {
 			return err

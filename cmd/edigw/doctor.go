@@ -44,8 +44,8 @@ type examination struct {
 
 // Run examines, and tells each finding as it is made.
 func (c *DoctorCommand) Run(e *env) error {
-	if _, err := os.Stat(e.config); err != nil {
-		return fmt.Errorf("no settings at %s (--config names them; edigw init makes an installation)", e.config)
+	if err := e.installed(); err != nil {
+		return err
 	}
 	s, problems, err := partner.Load(e.config, time.Now())
 	x := &examination{e: e, s: s}
@@ -164,7 +164,10 @@ func (x *examination) running() {
 	switch {
 	case err == nil:
 		x.found("gateway", true, "runs and answers")
-	case errors.As(err, &down):
+		if link := filepath.Join(string(x.s.Gateway().Data), setupLinkName); exists(link) {
+			x.add(finding{What: "users", Warn: true, Text: "nobody can sign in to the console: open the link in " + link + " (it holds for 24 hours from the start), or edigw user add NAME --role admin"})
+		}
+	case errors.As(err, &down) && !down.Denied():
 		x.add(finding{What: "gateway", Warn: true, Text: "does not run"})
 		x.stopped()
 	default:
@@ -177,7 +180,7 @@ func (x *examination) running() {
 func (x *examination) stopped() {
 	data := string(x.s.Gateway().Data)
 	if _, err := os.Stat(filepath.Join(data, sqlite.FileName)); err == nil {
-		store, err := sqlite.Open(x.e.ctx, data, sqlite.Options{})
+		store, err := sqlite.Open(x.e.ctx, data, sqlite.Options{Check: true})
 		if err != nil {
 			x.found("store", false, "%v", err)
 		} else {

@@ -12,10 +12,13 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"edigw/as2"
 	"edigw/inbox"
+	"edigw/queue"
+	"edigw/store/spool"
 )
 
 // doors are the two listeners and the local socket: partners on one, operators
@@ -35,7 +38,8 @@ type door struct {
 // Bounds of what strangers may take their time with.
 const (
 	headerTime = 10 * time.Second
-	idleTime   = 90 * time.Second
+	idleTime   = 30 * time.Second // strangers are not kept at all
+	ledgerTime = 5 * time.Second  // for an event beside a request
 )
 
 // bind opens every listener, or none.
@@ -45,25 +49,28 @@ func (g *gateway) bind() error {
 	if err != nil {
 		return err
 	}
+	partners, operators := share(s.Gateway(), openFiles())
 	if p := s.Gateway().Listen.Partners; p != nil {
 		server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: int(s.Gateway().Limits.Header)}
-		if err := g.doors.open("partners", "tcp", string(p.Address), server, s.ServerTLS()); err != nil {
+		if err := g.openDoor("partners", string(p.Address), server, s.ServerTLS(), partners); err != nil {
 			return fmt.Errorf("listen.partners: %w", err)
 		}
 	}
 	if g.api, err = g.operatorSide(); err != nil {
 		return errors.Join(err, g.doors.drop())
 	}
-	if err := g.doors.open("console", "tcp", string(s.Gateway().Listen.Console.Address), g.api.Server(), nil); err != nil {
+	if err := g.openDoor("console", string(s.Gateway().Listen.Console.Address), g.api.ConsoleServer(), nil, operators); err != nil {
 		return errors.Join(fmt.Errorf("listen.console: %w", err), g.doors.drop())
 	}
 	path := filepath.Join(string(s.Gateway().Data), socketName)
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return errors.Join(err, g.doors.drop())
 	}
-	if err := g.doors.open("local", "unix", path, g.api.Server(), nil); err != nil {
+	l, err := listen("unix", path)
+	if err != nil {
 		return errors.Join(fmt.Errorf("the local socket: %w", err), g.doors.drop())
 	}
+	g.doors.list = append(g.doors.list, door{name: "local", listener: l, server: g.api.Server()})
 	return os.Chmod(path, 0o600)
 }
 
@@ -74,20 +81,63 @@ func (g *gateway) partnerSide() (http.Handler, error) {
 		Partners: partnersForAS2{g.settings, g.now}, Inbox: g.inbox, Acks: g.inbox,
 		Scratch: filepath.Join(string(g.settings.Current().Gateway().Data), spoolName), Domain: g.settings.Current().Gateway().Identity.Domain,
 		Now: g.now, Log: g.log, Body: int64(limits.Document), Header: int(limits.Header),
+		Room: spoolRoom(string(g.settings.Current().Gateway().Data)), Crowded: g.crowded,
 	})
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/as2", newGuard(h, wireLimit(int64(limits.Document))))
+	mux.Handle("/as2", newGuard(h, wireLimit(int64(limits.Document)), g.partnerBy))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close") // no partner asks for that
+		http.NotFound(w, r)
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.doors.stopping.Load() {
 			w.Header().Set("Retry-After", "30")
+			w.Header().Set("Connection", "close")
 			http.Error(w, "The gateway is stopping; please try again.", http.StatusServiceUnavailable)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	}), nil
+}
+
+// partnerBy finds the partner whom the names of a request belong to. Nothing
+// proves them yet.
+func (g *gateway) partnerBy(r *http.Request) (id string, known bool) {
+	from, wrong := as2.ParseName(r.Header.Get("AS2-From"))
+	to, bad := as2.ParseName(r.Header.Get("AS2-To"))
+	if wrong != nil || bad != nil {
+		return "", false
+	}
+	p, known := g.settings.Current().ByAS2Names(from, to)
+	if !known {
+		return "", false
+	}
+	return p.ID, true
+}
+
+// spoolRoom is the room of the disk that has the data folder, without what is
+// kept for the database.
+type spoolRoom string
+
+// Room meets as2.Room.
+func (dir spoolRoom) Room() (int64, error) {
+	free, err := spool.Free(string(dir))
+	return free - spool.Reserve, err
+}
+
+// crowded puts into the ledger that messages of a partner, or of strangers, are
+// refused for want of room.
+func (g *gateway) crowded(partner string, err error) {
+	e := queue.Event{At: g.now(), Type: queue.EventRefused, Partner: partner,
+		Text: "messages are refused until there is room, and asked for again: " + err.Error(), Facts: map[string]string{"direction": string(queue.In)}}
+	ctx, cancel := context.WithTimeout(context.Background(), ledgerTime)
+	defer cancel()
+	if err := g.store.AddEvents(ctx, e); err != nil {
+		g.log.Error("messages of partners are refused for want of room, and the ledger cannot be told", "partner", partner, "err", err)
+	}
 }
 
 // inboxOptions wires what receives.
@@ -98,17 +148,28 @@ func (g *gateway) inboxOptions() inbox.Options {
 	}
 }
 
-// open binds one listener.
-func (d *doors) open(name, network, address string, server *http.Server, cert *tls.Certificate) error {
-	l, err := net.Listen(network, address)
+// openDoor binds a listener that the network reaches.
+func (g *gateway) openDoor(name, address string, server *http.Server, cert *tls.Certificate, most places) error {
+	tcp, err := listen("tcp", address)
 	if err != nil {
 		return err
 	}
+	bound := newLimitedListener(tcp, name, most, g.log, g.starved)
+	server.ConnState = bound.state
+	var l net.Listener = bound
 	if cert != nil {
 		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
 	}
-	d.list = append(d.list, door{name: name, listener: l, server: server})
+	g.doors.list = append(g.doors.list, door{name: name, listener: l, server: server})
 	return nil
+}
+
+func listen(network, address string) (net.Listener, error) {
+	l, err := net.Listen(network, address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%w: another program listens there, perhaps a second gateway; set another port in edigw.yaml", err)
+	}
+	return l, err
 }
 
 // serve answers on every listener until close.

@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -59,14 +61,43 @@ func (e *env) settings() (*partner.Snapshot, error) {
 // registry is settings for a gateway that runs, with the mistakes of partner
 // files.
 func (e *env) registry() (*partner.Registry, []partner.Problem, error) {
-	if _, err := os.Stat(e.config); err != nil {
-		return nil, nil, fmt.Errorf("no settings at %s (--config names them; edigw init makes an installation)", e.config)
+	if err := e.installed(); err != nil {
+		return nil, nil, err
 	}
 	r, problems, err := partner.Open(e.config, time.Now)
 	if err != nil {
 		return nil, nil, mistakes(err, problems)
 	}
 	return r, problems, nil
+}
+
+// noSuch says that a partner which was asked for has no settings file, for a
+// search that found nothing; else it is empty.
+func (e *env) noSuch(id string) string {
+	if id == "" || e.url != "" {
+		return ""
+	}
+	s, err := e.settings()
+	if err != nil {
+		return ""
+	}
+	if _, known := s.Partner(id); known {
+		return ""
+	}
+	return " " + s.NoPartner(id)
+}
+
+// installed fails if there are no settings where they should be.
+func (e *env) installed() error {
+	switch info, err := os.Stat(e.config); {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s cannot be read: %w (use sudo, or the gateway's own user)", e.config, err)
+	case err != nil:
+		return fmt.Errorf("no settings at %s (--config or EDIGW_CONFIG names them; edigw init makes an installation)", e.config)
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder: --config names the file in it, %s", e.config, filepath.Join(e.config, "edigw.yaml"))
+	}
+	return nil
 }
 
 // ask puts a question and reports whether the answer begins with y. Anything

@@ -37,7 +37,7 @@ func TestFigureAccept(t *testing.T) {
 		}
 	}
 	if full() {
-		t.Logf("\nB5: accepting 10 KB, durable, nothing is sent\n%-22s clients   documents/s   of the loop   commits of the store a document\n%s%s",
+		t.Logf("\nB5: accepting 10 KB, durable, nothing is sent\n%-22s clients   documents/s   of the loop   commits a document\n%s%s",
 			"", rows.String(), tracedSyncs(t))
 	}
 }
@@ -74,9 +74,9 @@ func newAccepting(t *testing.T) stoppedDoor {
 
 func (d stoppedDoor) measured(t *testing.T, what string, n, clients int, do func()) accepting {
 	t.Helper()
-	before := d.g.store.Stats()
+	before := commitsOf(d.g)
 	took, _ := profiled(t, fmt.Sprintf("%s-%d", strings.Fields(what)[0], clients), do)
-	return accepting{what, float64(n) / took.Seconds(), fmt.Sprintf("%.2f", float64(d.g.store.Stats().Commits-before.Commits)/float64(n))}
+	return accepting{what, float64(n) / took.Seconds(), fmt.Sprintf("%.2f", float64(commitsOf(d.g)-before)/float64(n))}
 }
 
 // direct hands documents to Accept.

@@ -260,12 +260,12 @@ func (p *process) cpu(t testing.TB) time.Duration {
 // until waits for a condition.
 func until(t testing.TB, limit time.Duration, what string, done func() bool) {
 	t.Helper()
-	end := time.Now().Add(limit)
-	for !done() {
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for end := time.Now().Add(limit); !done(); <-look.C {
 		if time.Now().After(end) {
 			t.Fatalf("%s: not within %v", what, limit)
 		}
-		<-time.After(5 * time.Millisecond)
 	}
 }
 

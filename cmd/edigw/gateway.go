@@ -4,10 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -27,6 +24,7 @@ import (
 	"edigw/store/spool"
 	"edigw/store/sqlite"
 	"edigw/web"
+	"edigw/web/console"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -48,10 +46,12 @@ type gateway struct {
 	inbox    *inbox.Inbox
 	access   *access.Service
 	api      *web.API
+	console  *console.Console
 	metrics  *prometheus.Registry
 	doors    doors
 	jobs     jobs
 	reloads  reloads
+	files    starving
 
 	bad        []queue.Event // settings files that were bad at the start
 	collecting sync.Mutex    // held while files are let go, or while a backup names them
@@ -78,10 +78,10 @@ func openWith(ctx context.Context, settings *partner.Registry, problems []partne
 	}
 	commits := newCommits()
 	if g.store, err = sqlite.Open(ctx, data, sqlite.Options{Observe: commits.observe}); err != nil {
-		return nil, err
+		return nil, withoutRoom(data, err)
 	}
 	if err := g.build(data, commits); err != nil {
-		return nil, errors.Join(err, g.store.Close())
+		return nil, errors.Join(withoutRoom(data, err), g.store.Close())
 	}
 	for _, p := range problems {
 		log.Warn("settings", "problem", p.String())
@@ -104,10 +104,10 @@ func (g *gateway) build(data string, commits *commits) (err error) {
 	if err := clearCopies(data); err != nil {
 		return err
 	}
-	if err := keepDomain(data, s.Gateway().Identity.Domain); err != nil {
+	if err := keepDomain(context.Background(), g.store, data, s.Gateway().Identity.Domain); err != nil {
 		return err
 	}
-	if g.spool, err = spool.Open(filepath.Join(data, spoolName)); err != nil {
+	if g.spool, err = spool.Open(filepath.Join(data, spoolName), g.store.Bodies()); err != nil {
 		return err
 	}
 	incarnation, err := queue.NewID(g.now(), rand.Reader)
@@ -119,15 +119,15 @@ func (g *gateway) build(data string, commits *commits) (err error) {
 	if g.lanes, err = lane.New(lane.Options{
 		Store: g.store, Partners: current, Incarnation: s.Gateway().Node + "/" + incarnation, Now: g.now, Log: g.log,
 		Senders: map[lane.Route]lane.Sender{
-			{Protocol: "as2", Kind: queue.KindDocument}: g.sender,
-			{Protocol: "as2", Kind: queue.KindReceipt}:  as2sender.Receipts{Sender: g.sender},
+			{Protocol: "as2", Kind: queue.KindDocument}: noting{g.sender, g.starved},
+			{Protocol: "as2", Kind: queue.KindReceipt}:  noting{as2sender.Receipts{Sender: g.sender}, g.starved},
 		},
 		Sockets: s.Gateway().Limits.Sockets, RetryBudget: float64(s.Gateway().Limits.RetryBudget),
 	}); err != nil {
 		return err
 	}
 	if g.letters, err = dlq.New(dlq.Options{
-		Store: g.store, Partners: current, Lanes: lanesForLetters{g.lanes}, Judge: g.sender, Now: g.now, Log: g.log, Bounds: g.bounds,
+		Store: g.store, Partners: current, Lanes: lanesForLetters{g.lanes}, Judge: g.sender, Now: g.now, Log: g.log, Bounds: g.bounds, Contents: contents{g.spool},
 	}); err != nil {
 		return err
 	}
@@ -147,28 +147,10 @@ func (g *gateway) build(data string, commits *commits) (err error) {
 	if g.inbox, err = inbox.New(g.inboxOptions()); err != nil {
 		return err
 	}
-	if g.access, err = access.New(access.Options{Store: g.store, Now: g.now, Log: g.log}); err != nil {
+	if g.access, err = access.New(access.Options{Store: g.store, Now: g.now, Log: g.log, SetupDone: g.dropSetupLink}); err != nil {
 		return err
 	}
 	return g.measure(commits)
-}
-
-// keepDomain remembers identity.domain from the first start on: Message-IDs
-// made with another one would not be recognised as repeats.
-func keepDomain(data, domain string) error {
-	file := filepath.Join(data, "domain")
-	b, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	was := strings.TrimSpace(string(b))
-	if was == "" { // the first start, or one that a power cut ended
-		return writeDurably(file, domain+"\n")
-	}
-	if was != domain {
-		return fmt.Errorf("identity.domain is %s, but documents were sent with %s: partners tell repeats by Message-IDs that end in it; set it back (%s remembers it)", domain, was, file)
-	}
-	return nil
 }
 
 // bounds says when dead letters raise an alert.
@@ -209,6 +191,7 @@ func (g *gateway) Stop(ctx context.Context) error {
 	g.doors.refuse()
 	if g.api != nil {
 		g.api.Refuse()
+		g.console.Stop()
 	}
 	errs := []error{g.inTime(together(ctx, g.lanes.Stop, g.outbox.Stop, g.intake.Stop, g.inbox.Stop))}
 	last, end := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

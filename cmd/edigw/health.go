@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,8 +16,11 @@ import (
 	"edigw/internal/apiclient"
 )
 
-// healthWithin bounds the question whether the gateway lives.
-const healthWithin = 5 * time.Second
+// Bounds of the question whether the gateway lives, and of its answer.
+const (
+	healthWithin = 5 * time.Second
+	maxWhy       = 1 << 10
+)
 
 // HealthCommand asks a gateway whether it lives: for a container's health check
 // and for scripts, without curl and without a token.
@@ -28,7 +35,7 @@ func (HealthCommand) Help() string {
 
 // Run asks /healthz, or /readyz, over the local socket or at --url.
 func (c *HealthCommand) Run(e *env) error {
-	base, client, err := e.probe()
+	base, where, client, err := e.probe()
 	if err != nil {
 		return err
 	}
@@ -44,29 +51,35 @@ func (c *HealthCommand) Run(e *env) error {
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return &apiclient.UnreachableError{Where: base, Err: err}
+		if u, ok := errors.AsType[*url.Error](err); ok {
+			err = u.Err // it names the address again
+		}
+		return &apiclient.UnreachableError{Where: where, Err: err}
 	}
-	answer.Body.Close()
+	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s; its log says why", path, answer.Status)
+		why, _ := io.ReadAll(io.LimitReader(answer.Body, maxWhy))
+		return fmt.Errorf("%s answers %s: %s", path, answer.Status, cmp.Or(strings.TrimSpace(string(why)), "its log says why"))
 	}
 	e.say("ok")
 	return e.result(map[string]bool{"ok": true})
 }
 
-// probe gives the address to ask and a client that reaches it.
-func (e *env) probe() (base string, client *http.Client, err error) {
+// probe gives the address to ask, its name for people, and a client that
+// reaches it.
+func (e *env) probe() (base, where string, client *http.Client, err error) {
 	if e.url != "" {
-		return strings.TrimSuffix(e.url, "/"), http.DefaultClient, nil
+		base = strings.TrimSuffix(e.url, "/")
+		return base, base, http.DefaultClient, nil
 	}
 	s, err := e.settings()
 	if err != nil {
-		return "", nil, err
+		return "", "", nil, err
 	}
 	socket := filepath.Join(string(s.Gateway().Data), socketName)
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", socket)
 	}
-	return "http://edigw", &http.Client{Transport: &http.Transport{DialContext: dial}}, nil
+	return "http://edigw", socket, &http.Client{Transport: &http.Transport{DialContext: dial}}, nil
 }

@@ -15,7 +15,7 @@ func TestHealthIsWhatTheGatewayAnswers(t *testing.T) {
 	t.Parallel()
 	full := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthz" {
-			w.WriteHeader(http.StatusServiceUnavailable)
+			http.Error(w, "not ready: the disk is full", http.StatusServiceUnavailable)
 		}
 	}))
 	t.Cleanup(full.Close)
@@ -24,7 +24,7 @@ func TestHealthIsWhatTheGatewayAnswers(t *testing.T) {
 		want  string // of the error; empty: fine
 	}{
 		"it lives":                 {false, ""},
-		"it cannot take documents": {true, "/readyz answers 503"},
+		"it cannot take documents": {true, "/readyz answers 503 Service Unavailable: not ready: the disk is full"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,11 +28,14 @@ type InitCommand struct {
 	Dir    string `arg:"" help:"Folder to make; it must be empty or not exist."`
 	Name   string `default:"ACME-AS2" help:"Our AS2 name, as agreed with partners."`
 	Domain string `default:"edi.acme.example" help:"Right side of every Message-ID: a domain of ours. It is never changed."`
+
+	PartnersPort int `name:"partners-port" default:"4080" help:"Where partners post to, on loopback until edigw.yaml says otherwise."`
+	ConsolePort  int `name:"console-port" default:"4000" help:"Where operators and the API are."`
 }
 
 // Help is shown by --help.
 func (InitCommand) Help() string {
-	return "Example:\n  edigw init /etc/edigw --name ACME-AS2 --domain edi.acme.example"
+	return "Examples:\n  edigw init /etc/edigw --name ACME-AS2 --domain edi.acme.example\n  edigw init second --partners-port 4180 --console-port 4100      beside the first one, on one machine"
 }
 
 // Run makes folders, keys and settings.
@@ -42,6 +45,14 @@ func (c *InitCommand) Run(out *output) error {
 	}
 	if err := as2.CheckMessageID("<x@" + c.Domain + ">"); err != nil {
 		return wrong("--domain %q cannot stand in a Message-ID: %v", c.Domain, err)
+	}
+	for name, port := range map[string]int{"--partners-port": c.PartnersPort, "--console-port": c.ConsolePort} {
+		if port < 1 || port > 65535 {
+			return wrong("%s %d is no port: 1 to 65535", name, port)
+		}
+	}
+	if c.PartnersPort == c.ConsolePort {
+		return wrong("--partners-port and --console-port are both %d: partners and operators never share a port", c.ConsolePort)
 	}
 	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 {
 		return fmt.Errorf("%s is not empty; name a folder that does not exist yet", c.Dir)
@@ -66,6 +77,7 @@ func (c *InitCommand) Run(out *output) error {
 	out.say("  edigw.yaml            the gateway: who we are, where it listens, whom it alerts")
 	out.say("  partners/*.yaml       one trading partner each: a sample, and this gateway itself")
 	out.say("  keys/own.crt          our certificate, for partners (self-signed, %d years)", ownYears)
+	out.say("Partners post to 127.0.0.1:%d, console and API are on http://127.0.0.1:%d.", c.PartnersPort, c.ConsolePort)
 	out.say("Next:")
 	out.say("  cd %s && edigw serve", c.Dir)
 	out.say("  edigw send myself FILE --wait      in another terminal: out and back in over AS2")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"edigw/internal/instant"
 )
 
 // clock is the wall clock.
@@ -35,11 +37,13 @@ func (j *jobs) start(g *gateway) func(context.Context) error {
 			do    func(context.Context) error
 		}{
 			{"health of dead letters", "* * * * *", 10 * time.Second, g.letters.Health},
+			{"room on the disk", "* * * * *", 10 * time.Second, g.watchDisk},
+			{"open files", "* * * * *", 10 * time.Second, g.watchFiles},
 			{"retention", "17 * * * *", 5 * time.Minute, g.retain},
 			{"files that nobody names", "43 3 * * *", 10 * time.Minute, g.sweep},
 		} {
 			if _, err := j.cron.AddFunc(job.every, func() {
-				if !pause(ctx, rand.N(job.late)) {
+				if !instant.Rest(ctx, rand.N(job.late)) {
 					return
 				}
 				if err := job.do(ctx); err != nil && ctx.Err() == nil {
@@ -61,30 +65,10 @@ func (j *jobs) stop(ctx context.Context) error {
 		return nil
 	}
 	j.end()
-	ended := make(chan struct{})
-	go func() {
+	return instant.Await(ctx, func() {
 		<-j.cron.Stop().Done()
 		j.work.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// pause waits, and reports whether ctx is still on.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	})
 }
 
 // cronLog tells what cron has to say.

@@ -27,6 +27,7 @@ func TestKillAtRandomTimes(t *testing.T) {
 		var sender sync.WaitGroup
 		var got []string
 		sender.Go(func() { got = sendUntilRefused(s, round, documents) })
+		// No condition to wait for: the moment itself is what chance chooses.
 		<-time.After(time.Duration(chance.IntN(400)) * time.Millisecond)
 		s.kill()
 		sender.Wait()

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"edigw/queue"
+	"edigw/store/spool"
+	"edigw/store/sqlite"
 )
 
 // TestKillDuringExchange kills the gateway at each step of an exchange that
@@ -76,13 +79,16 @@ func TestKillDuringExchange(t *testing.T) {
 // its disk, before the caller has an answer, and right after the answer.
 func TestKillWhileAccepting(t *testing.T) {
 	t.Parallel()
+	small, large := []byte("an invoice"), bytes.Repeat([]byte("an invoice of many lines\r\n"), 1+spool.MaxSmall/20)
 	for _, test := range []struct {
 		name string
+		doc  []byte
 		when func(s *site, answered <-chan messageView)
 	}{
-		{"payload durable", func(s *site, _ <-chan messageView) { awaitFile(s, "payload") }},
-		{"accepted and answered", func(_ *site, answered <-chan messageView) { <-answered }},
-		{"message built", func(s *site, _ <-chan messageView) { awaitFile(s, "wire") }},
+		{"payload durable", large, func(s *site, _ <-chan messageView) { awaitFile(s, "payload") }},
+		{"small payload durable", small, func(s *site, _ <-chan messageView) { awaitBody(s) }},
+		{"accepted and answered", small, func(_ *site, answered <-chan messageView) { <-answered }},
+		{"message built", large, func(s *site, _ <-chan messageView) { awaitFile(s, "wire") }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +99,7 @@ func TestKillWhileAccepting(t *testing.T) {
 			var promised []string
 			var sender sync.WaitGroup
 			sender.Go(func() {
-				if m, err := s.send("northwind", "INV-1", []byte("an invoice")); err == nil {
+				if m, err := s.send("northwind", "INV-1", test.doc); err == nil {
 					promised = append(promised, m.ID)
 					answered <- m
 				}
@@ -102,7 +108,7 @@ func TestKillWhileAccepting(t *testing.T) {
 			s.kill()
 			sender.Wait()
 			s.start()
-			again := s.sent("northwind", "INV-1", []byte("an invoice")) // as every caller does that got no answer
+			again := s.sent("northwind", "INV-1", test.doc) // as every caller does that got no answer
 			if m := s.end(again.ID); m.State != string(queue.Delivered) {
 				t.Errorf("the message is %s", m.State)
 			}
@@ -112,6 +118,19 @@ func TestKillWhileAccepting(t *testing.T) {
 			reckon(s, c, append(promised, again.ID)...)
 		})
 	}
+}
+
+// awaitBody waits for the first small body: the log of their database grows.
+func awaitBody(s *site) {
+	log := s.path("data", sqlite.BodiesName+"-wal")
+	before, err := os.Stat(log)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.await("a small body", func() bool {
+		now, err := os.Stat(log)
+		return err == nil && now.Size() > before.Size()
+	})
 }
 
 // awaitFile waits for the first finished file of a kind in the spool.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -100,7 +101,11 @@ func finish(stderr io.Writer, err error) int {
 	if errors.As(err, &c) {
 		code = c.code
 	}
-	if text := err.Error(); text != "" {
+	switch text := err.Error(); {
+	case text == "": // everything was said
+	case strings.HasPrefix(text, "edigw "): // it names us itself
+		fmt.Fprintln(stderr, text)
+	default:
 		fmt.Fprintln(stderr, "edigw:", text)
 	}
 	return code

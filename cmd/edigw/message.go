@@ -5,11 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"strings"
 	"time"
-
-	"edigw/internal/apiclient"
-	"edigw/internal/words"
 )
 
 // MessageCmds are what can be asked of messages and done to them.
@@ -58,7 +54,7 @@ func listMessages(e *env, q url.Values) error {
 		rows = append(rows, []string{m.ID, local(m.Accepted), m.Partner, short(m.Key), m.sentence()})
 	}
 	if len(rows) == 0 {
-		e.say("Nothing matches.")
+		e.say("Nothing matches.%s", e.noSuch(q.Get("partner")))
 	} else {
 		e.table("MESSAGE\tACCEPTED\tPARTNER\tKEY\tSTATE", rows)
 	}
@@ -102,7 +98,7 @@ func (c *MessageTrace) Run(e *env) error {
 	}
 	switch {
 	case len(list.Items) == 0:
-		return fmt.Errorf("nothing bears the reference %q", c.Reference)
+		return fmt.Errorf("nothing bears the reference %q (as a whole; with a * at its end, as the beginning)", c.Reference)
 	case len(list.Items) == 1 && !e.json:
 		return showMessage(e, gateway, list.Items[0].ID)
 	}
@@ -111,7 +107,7 @@ func (c *MessageTrace) Run(e *env) error {
 
 // MessageShow shows one message.
 type MessageShow struct {
-	ID string `arg:"" help:"The message's id."`
+	ID string `arg:"" help:"The message's id, or its beginning."`
 }
 
 // Help is shown by --help.
@@ -121,67 +117,16 @@ func (MessageShow) Help() string {
 
 // Run prints it.
 func (c *MessageShow) Run(e *env) error {
-	gateway, err := e.gateway()
+	gateway, id, err := e.namedMessage(c.ID)
 	if err != nil {
 		return err
 	}
-	return showMessage(e, gateway, c.ID)
-}
-
-func showMessage(e *env, gateway *apiclient.Client, id string) error {
-	var raw json.RawMessage
-	if err := gateway.Get(e.ctx, "/messages/"+url.PathEscape(id), nil, &raw); err != nil {
-		return err
-	}
-	if e.json {
-		return e.result(raw)
-	}
-	var m messageView
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return err
-	}
-	e.say("Message %s to %s: %s", m.ID, m.Partner, m.sentence())
-	e.say("  Message-ID  %s", m.MessageID)
-	e.say("  key         %s", m.Key)
-	e.say("  document    %s, %s bytes, accepted %s", m.FileName, words.Number(m.Size), local(m.Accepted))
-	if len(m.References) > 0 {
-		var refs []string
-		for _, r := range m.References {
-			refs = append(refs, r.Name+" "+r.Value)
-		}
-		e.say("  references  %s", strings.Join(refs, ", "))
-	}
-	if m.Letter != "" {
-		e.say("  letter      %s (edigw dlq show)", m.Letter)
-	}
-	for _, a := range m.Attempts {
-		status := ""
-		if a.Status != 0 {
-			status = fmt.Sprintf(" HTTP %d", a.Status)
-		}
-		detail := ""
-		if a.Detail != "" {
-			detail = ": " + a.Detail
-		}
-		e.say("  attempt %-2d  %s  %s%s after %s%s", a.N, local(a.Started), a.Class, status, a.Duration, detail)
-	}
-	for _, t := range m.Timeline {
-		by := ""
-		if t.By != "" {
-			by = " (" + t.By + ")"
-		}
-		text := ""
-		if t.Text != t.Type {
-			text = ": " + t.Text
-		}
-		e.say("  %s  %s%s%s", t.At.Local().Format("2006-01-02 15:04:05.000"), t.Type, by, text)
-	}
-	return nil
+	return showMessage(e, gateway, id)
 }
 
 // MessageEvidence writes the proof of a delivery.
 type MessageEvidence struct {
-	ID     string `arg:"" help:"The message's id."`
+	ID     string `arg:"" help:"The message's id, or its beginning."`
 	Output string `short:"o" help:"File to write; default: evidence-ID.zip."`
 }
 
@@ -192,19 +137,19 @@ func (MessageEvidence) Help() string {
 
 // Run writes it; an incomplete file is removed.
 func (c *MessageEvidence) Run(e *env) error {
-	gateway, err := e.gateway()
+	gateway, id, err := e.namedMessage(c.ID)
 	if err != nil {
 		return err
 	}
 	name := c.Output
 	if name == "" {
-		name = "evidence-" + c.ID + ".zip"
+		name = "evidence-" + id + ".zip"
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := createNew(name)
 	if err != nil {
 		return err
 	}
-	err = gateway.Download(e.ctx, "/messages/"+url.PathEscape(c.ID)+"/evidence", f)
+	err = gateway.Download(e.ctx, "/messages/"+url.PathEscape(id)+"/evidence", f)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -218,7 +163,7 @@ func (c *MessageEvidence) Run(e *env) error {
 
 // MessageCancel takes a message out of the line.
 type MessageCancel struct {
-	ID      string   `arg:"" help:"The message's id."`
+	ID      string   `arg:"" help:"The message's id, or its beginning."`
 	Why     string   `required:"" help:"Reason, kept for ever."`
 	Confirm []string `help:"A code that was asked for, such as possible-duplicate."`
 }
@@ -235,7 +180,7 @@ func (c *MessageCancel) Run(e *env) error {
 
 // MessageAgain sends a delivered message once more.
 type MessageAgain struct {
-	ID      string `arg:"" help:"The message's id."`
+	ID      string `arg:"" help:"The message's id, or its beginning."`
 	Why     string `required:"" help:"Reason, kept for ever."`
 	Confirm string `help:"The message's key, typed again: the partner will get the document twice."`
 }
@@ -250,32 +195,29 @@ func (c *MessageAgain) Run(e *env) error {
 	if c.Confirm == "" {
 		return wrong("the partner will get this document a second time, under a new Message-ID: confirm with --confirm KEY, the message's key")
 	}
-	gateway, err := e.gateway()
+	gateway, id, err := e.namedMessage(c.ID)
 	if err != nil {
 		return err
 	}
 	var m messageView
-	if err := gateway.Get(e.ctx, "/messages/"+url.PathEscape(c.ID), nil, &m); err != nil {
+	if err := gateway.Get(e.ctx, "/messages/"+url.PathEscape(id), nil, &m); err != nil {
 		return err
 	}
 	if c.Confirm != m.Key {
-		return wrong("--confirm %q is not the document's key; edigw message show %s prints it", c.Confirm, c.ID)
+		return wrong("--confirm %q is not the document's key; edigw message show %s prints it", c.Confirm, id)
 	}
-	return actOnMessage(e, c.ID, "again", map[string]any{"reason": c.Why, "note": c.Why, "confirm": []string{c.Confirm}}, "goes out again as a new edition")
+	return actOnMessage(e, id, "again", map[string]any{"reason": c.Why, "note": c.Why, "confirm": []string{c.Confirm}}, "goes out again as a new edition")
 }
 
 func actOnMessage(e *env, id, action string, body any, done string) error {
-	gateway, err := e.gateway()
+	gateway, id, err := e.namedMessage(id)
 	if err != nil {
 		return err
 	}
 	var m messageView
 	err = gateway.Post(e.ctx, "/messages/"+url.PathEscape(id)+"/"+action, body, &m)
-	if codes := needs(err); codes != nil {
-		return fmt.Errorf("%w; %s", err, confirmHint(codes))
-	}
 	if err != nil {
-		return err
+		return toConfirm(err, "nothing was done, and nothing that they have can be called back", false)
 	}
 	e.say("%s  %s %s", time.Now().Format(time.TimeOnly), id, done)
 	return e.result(m)

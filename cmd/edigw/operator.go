@@ -9,19 +9,18 @@ import (
 	"edigw/web"
 )
 
-// operatorSide is the API, metrics and health.
-func (g *gateway) operatorSide() (*web.API, error) {
-	return web.New(web.Options{
-		Access: g.access, Intake: frontDoor{g.intake}, Ledger: g.store, Letters: g.letters, Received: received{g.inbox}, Lanes: g.lanes, Operator: g.lanes,
+// operatorSide is the console, the API, metrics and health.
+func (g *gateway) operatorSide() (_ *web.API, err error) {
+	o := web.Options{
+		Access: g.access, Intake: frontDoor{g.intake, g.settings}, Ledger: g.store, Letters: g.letters, Received: received{g.inbox}, Lanes: g.lanes, Operator: g.lanes,
 		Alerts: g.store, Spool: g.spool, Evidence: g.sender, Settings: g.settings.Current, Reload: g.reload, Ready: g.ready, Metrics: g.metrics,
 		Now: g.now, Log: g.log, Acknowledger: g.alerts, Importer: importer{g}, Backup: g.backup, Version: version,
-	})
-}
-
-// ready reports whether the store answers.
-func (g *gateway) ready(ctx context.Context) error {
-	_, err := g.store.Usage(ctx)
-	return err
+	}
+	if g.console, err = g.pages(o); err != nil {
+		return nil, err
+	}
+	o.Console = g.console
+	return web.New(o)
 }
 
 // backup writes a consistent copy while the gateway goes on; retention waits

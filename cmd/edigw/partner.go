@@ -2,14 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"edigw/internal/apiclient"
-	"edigw/internal/conf"
 	"edigw/internal/words"
 )
 
@@ -85,7 +84,7 @@ func (c *PartnerShow) Run(e *env) error {
 	}
 	p, ok := s.Partner(c.ID)
 	if !ok {
-		return fmt.Errorf("there is no partner %q (edigw partner list)", c.ID)
+		return errors.New(s.NoPartner(c.ID) + " edigw partner list shows all.")
 	}
 	e.say("%s (%s), stage %s, %s", p.Name, p.ID, p.Stage, p.Protocol)
 	for _, problem := range p.Problems {
@@ -127,7 +126,7 @@ type PartnerTest struct {
 
 // Help is shown by --help.
 func (PartnerTest) Help() string {
-	return "Examples:\n  edigw partner test northwind\n  edigw partner test northwind --message sample.edi"
+	return "Examples:\n  edigw partner test northwind\n  edigw partner test northwind --message sample.edi\n\nWithout --message the test itself sends no document. Where the lane is stopped\nbecause they did not answer, a good test lets its oldest document go out next."
 }
 
 // Run checks name, TCP, TLS and an HTTP answer, and sends a message if asked.
@@ -164,6 +163,9 @@ func (c *PartnerTest) Run(e *env) error {
 		e.say("%-5s  %s  %s", s.Name, mark, s.Words)
 	}
 	if c.Message == "" || !result.OK {
+		if err := c.follows(e, raw, result.OK); err != nil {
+			return err
+		}
 		if err := e.result(raw); err != nil {
 			return err
 		}
@@ -173,6 +175,26 @@ func (c *PartnerTest) Run(e *env) error {
 		return nil
 	}
 	return c.send(e)
+}
+
+// follows says what happens by itself after the test.
+func (c *PartnerTest) follows(e *env, raw json.RawMessage, ok bool) error {
+	var p partnerView
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return err
+	}
+	e.say("This test sent no document. Lane: %s.", p.sentence())
+	switch {
+	case !ok:
+	case p.State == "answering" && p.Waiting > 0, p.State == "half-open":
+		e.say("The oldest document that waits goes out now, as the test; the others follow when it is delivered.")
+	case p.State == "answering":
+		e.say("The next document goes out as the test.")
+	}
+	if p.Letters > 0 {
+		e.say("%s: they go out when somebody replays them (edigw dlq list --partner %s).", words.Count(p.Letters, "dead letter", "dead letters"), c.ID)
+	}
+	return nil
 }
 
 // send says first that a real message goes out.
@@ -292,108 +314,4 @@ func laneAct(e *env, gateway *apiclient.Client, id, action string, body any) (p 
 	}
 	e.say("%s: %s", id, p.sentence())
 	return p, nil
-}
-
-// BreakerCmds are an operator's hand on a breaker.
-type BreakerCmds struct {
-	Trip  BreakerTrip  `cmd:"" help:"Stop a lane as if the partner had failed; documents wait, no outage is opened."`
-	Reset BreakerReset `cmd:"" help:"Send again at once, without a test."`
-}
-
-// BreakerTrip opens a breaker.
-type BreakerTrip struct {
-	ID  string `arg:"" help:"Partner's id."`
-	Yes bool   `short:"y" help:"Do not ask."`
-}
-
-// Help is shown by --help.
-func (BreakerTrip) Help() string {
-	return "Example:\n  edigw breaker trip northwind"
-}
-
-// Run says what it does, then does it.
-func (c *BreakerTrip) Run(e *env) error {
-	s, err := e.settings()
-	if err != nil {
-		return err
-	}
-	p, ok := s.Partner(c.ID)
-	if !ok {
-		return fmt.Errorf("there is no partner %q", c.ID)
-	}
-	fmt.Fprintf(e.err, "Nothing is sent to %s for %s, then one document goes as a test. Documents wait; no dead letters are made.\n", p.Name, words.Span(p.Breaker.Cooldown))
-	if !c.Yes && !e.ask("Trip the breaker of %s?", c.ID) {
-		return fmt.Errorf("nothing was done")
-	}
-	return act(e, c.ID, "trip", nil)
-}
-
-// BreakerReset closes a breaker.
-type BreakerReset struct {
-	ID  string `arg:"" help:"Partner's id."`
-	Yes bool   `short:"y" help:"Do not ask."`
-}
-
-// Help is shown by --help.
-func (BreakerReset) Help() string {
-	return "Example:\n  edigw breaker reset northwind"
-}
-
-// Run says what it does, then does it.
-func (c *BreakerReset) Run(e *env) error {
-	fmt.Fprintf(e.err, "Every waiting document to %s may start now, without a test. Dead letters stay until they are replayed.\n", c.ID)
-	if !c.Yes && !e.ask("Reset the breaker of %s?", c.ID) {
-		return fmt.Errorf("nothing was done")
-	}
-	return act(e, c.ID, "reset", nil)
-}
-
-// ReloadCommand takes changed settings into use.
-type ReloadCommand struct{}
-
-// Help is shown by --help.
-func (ReloadCommand) Help() string {
-	return "Example:\n  edigw reload\n\nA file with mistakes changes nothing: what was good before stays in force, and the\nexit code is 3."
-}
-
-// Run tells what changed and what is wrong.
-func (ReloadCommand) Run(e *env) error {
-	gateway, err := e.gateway()
-	if err != nil {
-		return err
-	}
-	var raw json.RawMessage
-	if err := gateway.Post(e.ctx, "/reload", nil, &raw); err != nil {
-		return err
-	}
-	var r struct {
-		Changed  []string       `json:"changed"`
-		Restart  []string       `json:"restart"`
-		Problems []conf.Problem `json:"problems"`
-	}
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return err
-	}
-	if len(r.Changed) == 0 {
-		e.say("Nothing changed.")
-	} else {
-		e.say("Changed: %s", strings.Join(r.Changed, ", "))
-	}
-	if len(r.Restart) > 0 {
-		e.say("These count after a restart: %s", strings.Join(r.Restart, ", "))
-	}
-	mistakes := 0
-	for _, p := range r.Problems {
-		e.say("%s", p.String())
-		if !p.Warning {
-			mistakes++
-		}
-	}
-	if err := e.result(raw); err != nil {
-		return err
-	}
-	if mistakes > 0 {
-		return partly("%s; what was good before stays in force", words.Count(mistakes, "mistake", "mistakes"))
-	}
-	return nil
 }

@@ -3,9 +3,12 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -20,7 +23,7 @@ type PartnerNew struct {
 	ID       string   `arg:"" help:"Id of the partner: lower-case letters, digits, dashes. It names the file."`
 	Name     string   `help:"What people call them."`
 	Protocol string   `default:"as2" enum:"as2" help:"as2."`
-	Software string   `help:"Their software, one of the presets; empty: unknown."`
+	Software *string  `help:"Their software, one of the presets; \"\": unknown."`
 	AS2ID    string   `name:"as2-id" help:"Their AS2 name."`
 	Address  string   `name:"address" help:"Where their server takes messages." placeholder:"URL"`
 	Cert     []string `name:"cert" type:"existingfile" help:"Their certificate (PEM, DER or P7B); for signatures and encryption if only one is given, else the first verifies and the second encrypts."`
@@ -118,6 +121,10 @@ func (c *PartnerNew) interview(e *env) error {
 	for _, p := range presets {
 		software = append(software, p.Name)
 	}
+	known := c.Software != nil // by --software, also as unknown
+	if !known {
+		c.Software = new(string)
+	}
 	first := ""
 	if len(c.Cert) > 0 {
 		first = c.Cert[0]
@@ -125,7 +132,7 @@ func (c *PartnerNew) interview(e *env) error {
 	in := bufio.NewReader(e.in)
 	for _, q := range []question{
 		{&c.Name, "What do people call them", c.ID, nil},
-		{&c.Software, "Their software (" + strings.Join(software[1:], ", ") + "; empty: unknown)", "", software},
+		{c.Software, "Their software (" + strings.Join(software[1:], ", ") + "; empty: unknown)", "", software},
 		{&c.AS2ID, "Their AS2 name", "", nil},
 		{&c.Address, "URL of their server", "", nil},
 		{&first, "File with their certificate", "", nil},
@@ -133,6 +140,12 @@ func (c *PartnerNew) interview(e *env) error {
 		{&c.WhenDown, "While they do not answer: hold documents in line, or make each a dead-letter", "hold", []string{"hold", "dead-letter"}},
 		{&c.Owner, "Who looks after them (team)", "EDI desk", nil},
 	} {
+		if q.to == c.Software && known {
+			if err := q.check(); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := q.ask(e, in); err != nil {
 			return err
 		}
@@ -163,13 +176,13 @@ func (q question) ask(e *env, in *bufio.Reader) error {
 			return wrong("an answer is missing: %s (see edigw partner new --help for flags)", q.text)
 		}
 	}
-	if q.oneOf == nil {
+	return q.check()
+}
+
+// check refuses an answer that is not one of those offered.
+func (q question) check() error {
+	if q.oneOf == nil || slices.Contains(q.oneOf, *q.to) {
 		return nil
-	}
-	for _, o := range q.oneOf {
-		if *q.to == o {
-			return nil
-		}
 	}
 	return wrong("%q is none of: %s", *q.to, strings.Trim(strings.Join(q.oneOf, ", "), ", "))
 }
@@ -207,8 +220,8 @@ func (c *PartnerNew) certificates(e *env, s *partner.Snapshot) ([]string, error)
 var partnerFile = template.Must(template.New("partner").Parse(`name: {{printf "%q" .C.Name}}
 stage: test              # live when both sides are content
 protocol: as2
-{{- if .C.Software}}
-preset: {{.C.Software}}{{end}}
+{{- if .Software}}
+preset: {{.Software}}{{end}}
 owner: {team: {{printf "%q" .C.Owner}}{{if .C.Mail}}, mail: {{.C.Mail}}{{end}}{{if .C.Phone}}, phone: {{printf "%q" .C.Phone}}{{end}}}
 as2:
   id: {{printf "%q" .C.AS2ID}}
@@ -222,7 +235,7 @@ breaker: {on_open: {{.C.WhenDown}}}   # while they do not answer: dead-letter, o
 
 func (c *PartnerNew) yaml(certs []string) ([]byte, error) {
 	var b bytes.Buffer
-	err := partnerFile.Execute(&b, map[string]any{"C": c, "Verify": certs[0], "Encrypt": certs[len(certs)-1]})
+	err := partnerFile.Execute(&b, map[string]any{"C": c, "Software": *c.Software, "Verify": certs[0], "Encrypt": certs[len(certs)-1]})
 	return b.Bytes(), err
 }
 
@@ -249,9 +262,21 @@ func (c *PartnerNew) sheet(s *partner.Snapshot) []byte {
 	return []byte(b.String())
 }
 
+// createNew opens a file that must not exist yet.
+func createNew(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, fmt.Errorf("%s exists already, and nothing is overwritten: give another name, or move it away", name)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s cannot be written: there is no folder %s", name, filepath.Dir(name))
+	}
+	return f, err
+}
+
 // writeNew writes a file that must not exist yet.
 func writeNew(name string, content []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := createNew(name)
 	if err != nil {
 		return err
 	}

@@ -7,30 +7,53 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"edigw/fault"
 	"edigw/partner"
 	"edigw/queue"
 )
 
+// reloadTime bounds what a reload waits for the store.
+const reloadTime = time.Minute
+
 // reloads lets one reload run at a time, from reading to taking into use.
-type reloads struct{ mu sync.Mutex }
+type reloads struct {
+	mu   sync.Mutex
+	left partner.Change // what the lanes could not be told yet
+}
 
 // reload takes changed settings into use (interfaces.md §3) and tells the
 // ledger what changed and what is bad. The settings are in use even if a step
-// fails; every step is done.
+// fails or whoever asked went away; every step is done, and what the lanes
+// could not be told is told them with the next reload.
 func (g *gateway) reload(ctx context.Context, by fault.Actor) (partner.Change, []partner.Problem, error) {
 	g.reloads.mu.Lock()
 	defer g.reloads.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reloadTime)
+	defer cancel()
 	change, problems := g.settings.Reload()
 	errs := []error{g.outbox.Reload()}
 	g.log.Info("settings reloaded", "by", by.String(), "changed", changedNames(change))
 	for _, p := range problems {
 		g.log.Warn("settings", "problem", p.String())
 	}
-	errs = append(errs, g.store.AddEvents(ctx, g.reloadEvents(change, problems, by)...), g.lanes.Reloaded(ctx, change))
+	due := joined(g.reloads.left, change)
+	err := g.lanes.Reloaded(ctx, due)
+	if g.reloads.left = (partner.Change{}); err != nil {
+		g.reloads.left = due
+	}
+	errs = append(errs, err, g.store.AddEvents(ctx, g.reloadEvents(change, problems, by)...))
 	g.alerts.Poke()
 	return change, problems, errors.Join(errs...)
+}
+
+// joined is what lanes are told of two changes, the older one first.
+func joined(old, change partner.Change) partner.Change {
+	change.Partners = slices.Concat(old.Partners, change.Partners)
+	change.Added, change.Removed = slices.Concat(old.Added, change.Added), slices.Concat(old.Removed, change.Removed)
+	change.Keys = change.Keys || old.Keys
+	return change
 }
 
 // reloadEvents are the facts of a reload: what changed, and which files are
@@ -114,9 +137,12 @@ func changedKeys(p partner.PartnerChange) string {
 	for _, s := range p.Settings {
 		parts = append(parts, fmt.Sprintf("%s: %s → %s", s.Key, s.Before, s.After))
 	}
-	for what, is := range map[string]bool{"certificates": p.Certificates, "TLS trust": p.Trust, "login": p.Credentials} {
-		if is {
-			parts = append(parts, what)
+	for _, x := range []struct {
+		what string
+		is   bool
+	}{{"certificates", p.Certificates}, {"TLS trust", p.Trust}, {"login", p.Credentials}} {
+		if x.is {
+			parts = append(parts, x.what)
 		}
 	}
 	switch {

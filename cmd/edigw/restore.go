@@ -1,21 +1,17 @@
 package main
 
 import (
-	"archive/tar"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"edigw/internal/words"
 	"edigw/partner"
-	"edigw/store/sqlite"
 )
 
 // RestoreCommand fills an empty data folder from a backup.
@@ -84,15 +80,12 @@ func restore(ctx context.Context, r io.Reader, s *partner.Snapshot) (m manifest,
 			err = errors.Join(err, os.RemoveAll(folder))
 		}
 	}()
-	if m, err = unpack(r, folder, s.Gateway().Identity.Domain); err != nil {
-		return m, 0, 0, err
+	u := &unpacking{ctx: ctx, dir: folder, places: make(chan struct{}, commitsAtOnce)}
+	m, err = u.unpack(r, s.Gateway().Identity.Domain)
+	if err == nil {
+		messages, lanes, err = u.store.MarkRestored(ctx, time.Now(), s.IDs())
 	}
-	store, err := sqlite.Open(ctx, folder, sqlite.Options{})
-	if err != nil {
-		return m, 0, 0, err
-	}
-	messages, lanes, err = store.MarkRestored(ctx, time.Now(), s.IDs())
-	if err := errors.Join(err, store.Close()); err != nil {
+	if err := errors.Join(err, u.close()); err != nil {
 		return m, 0, 0, err
 	}
 	if err := syncFolders(folder); err != nil {
@@ -105,63 +98,4 @@ func restore(ctx context.Context, r io.Reader, s *partner.Snapshot) (m manifest,
 		return m, 0, 0, err
 	}
 	return m, messages, lanes, syncFolder(filepath.Dir(data))
-}
-
-// unpack writes a backup into a new folder; after an error the caller removes
-// it. A backup of another installation makes none.
-func unpack(r io.Reader, data, domain string) (m manifest, err error) {
-	in := tar.NewReader(r)
-	head, err := in.Next()
-	if err != nil || head.Name != manifestName {
-		return m, errors.New("this is no backup of edigw")
-	}
-	if err := json.NewDecoder(io.LimitReader(in, 1<<20)).Decode(&m); err != nil {
-		return m, errors.New("this is no backup of edigw: its manifest cannot be read")
-	}
-	if m.Format != format {
-		return m, fmt.Errorf("a backup in format %d, written by edigw %s; this version reads format %d", m.Format, m.Version, format)
-	}
-	if m.Domain != domain {
-		return m, fmt.Errorf("a backup of the installation with identity.domain %s, this one is %s", m.Domain, domain)
-	}
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return m, err
-	}
-	found := false
-	for {
-		head, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return m, fmt.Errorf("the backup is cut off or damaged: %w", err)
-		}
-		if err := unpackFile(in, head, data); err != nil {
-			return m, err
-		}
-		found = found || head.Name == sqlite.FileName
-	}
-	if !found {
-		return m, errors.New("the backup holds no database")
-	}
-	return m, nil
-}
-
-// unpackFile writes one file below data; a name that leads out of it is
-// refused.
-func unpackFile(in io.Reader, head *tar.Header, data string) error {
-	inside := head.Name == sqlite.FileName || strings.HasPrefix(head.Name, spoolName+"/")
-	if !inside || !filepath.IsLocal(filepath.FromSlash(head.Name)) || head.Typeflag != tar.TypeReg {
-		return fmt.Errorf("the backup holds %q, which does not belong there", head.Name)
-	}
-	path := filepath.Join(data, filepath.FromSlash(head.Name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, in)
-	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -6,11 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
 	"testing"
 
+	"edigw/store/spool"
 	"edigw/store/sqlite"
 )
 
@@ -45,8 +47,54 @@ func TestARestoreThatWasCutOffIsNotServed(t *testing.T) {
 		t.Errorf("the folder of the restore: %v", err)
 	}
 	lanes, err := s.opened().store.Lanes(t.Context())
-	if err != nil || len(lanes) != 1 || lanes[0].Key != "northwind" || lanes[0].Stop == nil || lanes[0].Stop.Reason != "restored" {
+	if err != nil || len(lanes) != 3 || lanes[0].Key != "northwind" || lanes[0].Stop == nil || lanes[0].Stop.Reason != "restored" {
 		t.Errorf("a partner without any message is stopped too: %+v, %v", lanes, err)
+	}
+}
+
+// Small bodies and files go the same way through a backup; bytes that were
+// damaged in it are missing afterwards, and never stand under another's name.
+func TestABackupHoldsSmallBodiesAndFiles(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	newCounterpart(s, "", "")
+	g := s.opened()
+	want := map[string]string{}
+	for _, text := range []string{"", "a small document", strings.Repeat("a large document ", spool.MaxSmall/10)} {
+		want[g.stored(t, spool.Payload, text, 0)] = text
+	}
+	damaged := g.stored(t, spool.Payload, "a document whose backup is damaged", 0)
+	if err := writeBackup(t.Context(), g.store, s.path("data"), "edi.acme.example", s.path("b.tar")); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(s.path("b.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write("b.tar", strings.Replace(string(text), "a document whose backup", "a document whose BACKUP", 1))
+	if err := os.Rename(s.path("data"), s.path("data.broken")); err != nil {
+		t.Fatal(err)
+	}
+	if code, text := s.run("restore", "b.tar"); code != 0 {
+		t.Fatal(text)
+	}
+	g = s.opened()
+	for name, text := range want {
+		f, err := g.spool.Open(spool.Payload, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(f)
+		if err != nil || string(got) != text {
+			t.Errorf("%d bytes are %d after the restore, %v", len(text), len(got), err)
+		}
+		f.Close()
+	}
+	if g.has(spool.Payload, damaged) {
+		t.Error("a damaged document stands under the name of the good one")
 	}
 }
 

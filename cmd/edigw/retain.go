@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"regexp"
+	"slices"
 	"time"
 
 	"edigw/inbox"
+	"edigw/internal/words"
 	"edigw/queue"
 	"edigw/store/spool"
 )
@@ -97,12 +100,8 @@ func (g *gateway) removeUnnamed(ctx context.Context, kind spool.Kind, names []st
 	if err != nil {
 		return err
 	}
-	for _, name := range free {
-		if _, err := g.spool.Remove(kind, name, before); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = g.spool.Remove(kind, before, free...)
+	return err
 }
 
 // sweep removes files that no row names, left by arrivals that came to
@@ -132,18 +131,20 @@ func (g *gateway) sweepRequests(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return g.spool.Walk(spool.Inbox, before, func(name string) error {
-		if needed[name] {
-			return ctx.Err()
-		}
-		_, err := g.spool.Remove(spool.Inbox, name, before)
-		return errors.Join(err, ctx.Err())
+	return g.inBatches(ctx, spool.Inbox, before, func(names []string) error {
+		names = slices.DeleteFunc(names, func(name string) bool { return needed[name] })
+		_, err := g.spool.Remove(spool.Inbox, before, names...)
+		return err
 	})
 }
 
 // openRequests names the requests of received messages that are not settled.
+// A record that cannot be read keeps what it may name, and no other request:
+// people are told.
 func (g *gateway) openRequests(ctx context.Context) (map[string]bool, error) {
 	needed := map[string]bool{}
+	var damaged []error
+	var first queue.Message
 	f := queue.MessageFilter{Direction: queue.In, States: []queue.State{queue.Dead, queue.Received}}
 	for p := (queue.Page{Limit: retainBatch}); ; {
 		list, next, err := g.store.Messages(ctx, f, p)
@@ -157,31 +158,55 @@ func (g *gateway) openRequests(ctx context.Context) (map[string]bool, error) {
 			}
 			record, err := inbox.ReadRecord(builds)
 			if err != nil {
-				return nil, err
+				if damaged = append(damaged, err); len(damaged) == 1 {
+					first = m
+				}
+				for _, b := range builds {
+					for _, name := range spoolNames.FindAll(b.Record, -1) {
+						needed[string(name)] = true
+					}
+				}
+				continue
 			}
 			needed[record.Request] = true
 		}
 		if p.Cursor = next; next == "" {
-			return needed, nil
+			return needed, g.tellUnread(ctx, first, damaged)
 		}
 	}
 }
 
-func (g *gateway) sweepKind(ctx context.Context, kind spool.Kind, before time.Time) error {
-	var batch []string
-	flush := func() error {
-		err := g.removeUnnamed(ctx, kind, batch, before)
-		batch = batch[:0]
-		return err
+// spoolNames finds in a damaged record what may be the name of a request.
+var spoolNames = regexp.MustCompile(`[0-9a-f]{64}`)
+
+// tellUnread puts into the ledger that records of received messages cannot be
+// read: one event for all of a night.
+func (g *gateway) tellUnread(ctx context.Context, first queue.Message, damaged []error) error {
+	if len(damaged) == 0 {
+		return nil
 	}
+	return g.store.AddEvents(ctx, queue.Event{At: g.now(), Type: queue.EventDefect, Partner: first.Partner, Lane: first.Lane, Message: first.ID,
+		Text: fmt.Sprintf("%s of received messages cannot be read, so their requests may not be found: %.300s", words.Count(len(damaged), "record", "records"), damaged[0])})
+}
+
+func (g *gateway) sweepKind(ctx context.Context, kind spool.Kind, before time.Time) error {
+	return g.inBatches(ctx, kind, before, func(names []string) error { return g.removeUnnamed(ctx, kind, names, before) })
+}
+
+// inBatches calls do with the names of old bodies, some at a time. do may
+// change the slice and must not keep it.
+func (g *gateway) inBatches(ctx context.Context, kind spool.Kind, before time.Time, do func(names []string) error) error {
+	var batch []string
 	err := g.spool.Walk(kind, before, func(name string) error {
 		if batch = append(batch, name); len(batch) < retainBatch {
 			return ctx.Err()
 		}
-		return flush()
+		err := do(batch)
+		batch = batch[:0]
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return flush()
+	return do(batch)
 }

@@ -6,17 +6,24 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"edigw/fault"
 	"edigw/inbox"
+	"edigw/internal/testpki"
+	"edigw/partner"
 	"edigw/queue"
 	"edigw/store/spool"
 	"edigw/store/sqlite"
+	"edigw/web"
 )
 
 // opened is a gateway of the installation in this process, not started.
@@ -45,7 +52,7 @@ func (s *site) unlocked(do func() error) {
 	})
 }
 
-// stored puts a file into the spool that is so old.
+// stored puts a body into the spool that is so old.
 func (g *gateway) stored(tb testing.TB, k spool.Kind, text string, age time.Duration) string {
 	tb.Helper()
 	w, err := g.spool.Create(k, 0)
@@ -59,9 +66,10 @@ func (g *gateway) stored(tb testing.TB, k spool.Kind, text string, age time.Dura
 	if err != nil {
 		tb.Fatal(err)
 	}
-	at := time.Now().Add(-age)
-	path := filepath.Join(string(g.yaml().Data), spoolName, string(k), name[:2], name)
-	if err := os.Chtimes(path, at, at); err != nil {
+	if age == 0 {
+		return name
+	}
+	if err := g.store.Bodies().Put(tb.Context(), string(k), name, []byte(text), time.Now().Add(-age)); err != nil {
 		tb.Fatal(err)
 	}
 	return name
@@ -168,6 +176,93 @@ func TestARequestStaysWhileItsLetterIsOpen(t *testing.T) {
 	}
 }
 
+// TestADamagedRecordKeepsNoOther: the sweep goes on, the request that the record
+// may name stays, and people are told once.
+func TestADamagedRecordKeepsNoOther(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	newCounterpart(s, "", "")
+	g := s.opened()
+	needed := g.stored(t, spool.Inbox, "its record is damaged", 900*testDay)
+	settled := g.stored(t, spool.Inbox, "settled", 900*testDay)
+	for id, record := range map[string]string{"m1": `{"facts": 7, "request": "` + needed + `"}`, "m2": `{"requ`} {
+		m := queue.Message{ID: id, Partner: "northwind", Lane: "northwind", Kind: queue.KindDocument, Direction: queue.In, Protocol: "as2", Key: id, State: queue.Received, Accepted: time.Now()}
+		if err := g.store.Record(t.Context(), &queue.Result{Message: &m, Build: &queue.Build{Message: id, N: 1, Record: []byte(record)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !g.has(spool.Inbox, needed) || g.has(spool.Inbox, settled) {
+		t.Errorf("needed kept: %v, settled kept: %v", g.has(spool.Inbox, needed), g.has(spool.Inbox, settled))
+	}
+	events, err := g.store.Events(t.Context(), 0, 10)
+	if err != nil || len(events) != 1 || events[0].Type != queue.EventDefect || events[0].Message == "" || !strings.Contains(events[0].Text, "2 records") {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
+// TestAReloadOutlivesWhoAskedForIt: a closed browser tab leaves no lane behind
+// that needs a fix for ever.
+func TestAReloadOutlivesWhoAskedForIt(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	c := newCounterpart(s, "", "")
+	g := s.opened()
+	fix := queue.Lane{Key: "northwind", Partner: "northwind", Kind: queue.KindDocument, Fix: &queue.Fix{Cause: "local", Detail: "our key expired", Ours: true}}
+	if err := g.store.Record(t.Context(), &queue.Result{Lane: &fix}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.lanes.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer g.lanes.Stop(t.Context())
+	c.file(c.server.URL, "", "timeout: {send: 9s}\n")
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := g.reload(gone, fault.Actor{Name: "ana"}); err != nil {
+		t.Error(err)
+	}
+	row, err := g.store.Lane(t.Context(), "northwind")
+	if err != nil || row.Fix != nil {
+		t.Errorf("the lane still needs a fix: %+v, %v", row.Fix, err)
+	}
+	events, err := g.store.Events(t.Context(), 0, 10)
+	if err != nil || !slices.ContainsFunc(events, func(e queue.Event) bool { return e.Type == queue.EventSettings && e.Actor.Name == "ana" }) {
+		t.Errorf("%+v, %v", events, err)
+	}
+	next := testpki.SelfSigned(t, testpki.RSA(t, 2), "NORTHWIND 2027", testpki.Valid())
+	if _, err := (importer{g}).Import(gone, web.Import{Partner: "northwind", Certificate: next.CertPEM(), By: fault.Actor{Name: "kim"}}); err != nil {
+		t.Error(err)
+	}
+	events, err = g.store.Events(t.Context(), 0, 100)
+	if err != nil || !slices.ContainsFunc(events, func(e queue.Event) bool { return e.Type == queue.EventCertificate && e.Actor.Name == "kim" }) {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
+// TestWhatALaneWasNotToldIsNotLost: the next reload tells it.
+func TestWhatALaneWasNotToldIsNotLost(t *testing.T) {
+	t.Parallel()
+	old := partner.Change{Partners: []partner.PartnerChange{{ID: "northwind", Certificates: true}}, Removed: []string{"contoso"}, Keys: true}
+	got := joined(old, partner.Change{Partners: []partner.PartnerChange{{ID: "fabrikam"}}, Added: []string{"contoso"}, Restart: []string{"listen"}})
+	want := partner.Change{Partners: []partner.PartnerChange{{ID: "northwind", Certificates: true}, {ID: "fabrikam"}}, Added: []string{"contoso"}, Removed: []string{"contoso"}, Keys: true, Restart: []string{"listen"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestChangesAreToldInOneOrder: two reloads of the same change read the same.
+func TestChangesAreToldInOneOrder(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		if got := changedKeys(partner.PartnerChange{Certificates: true, Trust: true, Credentials: true}); got != "settings changed: certificates; TLS trust; login" {
+			t.Fatal(got)
+		}
+	}
+}
+
 func TestAReloadDoesEveryStep(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "")
@@ -190,7 +285,7 @@ func TestAReloadDoesEveryStep(t *testing.T) {
 
 func TestStoppingDoesNotWaitForOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	begun := make(chan struct{})
 	bad := errors.New("bad")
@@ -212,7 +307,7 @@ func TestAGatewayThatCannotListenLetsGoOfItsData(t *testing.T) {
 	s := newSite(t, "")
 	newCounterpart(s, "", "")
 	first := s.opened()
-	if err := first.doors.open("partners", "tcp", s.receive, nil, nil); err != nil {
+	if err := first.openDoor("partners", s.receive, &http.Server{}, nil, places{1, 1}); err != nil {
 		t.Fatal(err)
 	}
 	defer first.doors.drop()
@@ -236,6 +331,9 @@ func TestWhatAKillLeftInTheDataFolder(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "")
 	newCounterpart(s, "", "")
+	if err := s.opened().store.Close(); err != nil {
+		t.Fatal(err)
+	}
 	s.write("data/backup-20261130T010203.000000000.db", "half a copy")
 	s.write("data/domain", "")
 	s.opened()

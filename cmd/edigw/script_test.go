@@ -84,7 +84,9 @@ func scriptGateway(ts *testscript.TestScript, _ bool, _ []string) {
 	scriptGateways.Store(dir, p)
 	ts.Defer(func() { endScriptGateway(ts, dir) })
 	api := apiclient.Local(filepath.Join(dir, "data", socketName))
-	for end := time.Now().Add(patience); api.Get(context.Background(), "/partners", nil, new(any)) != nil; <-time.After(10 * time.Millisecond) {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for end := time.Now().Add(patience); api.Get(context.Background(), "/partners", nil, new(any)) != nil; <-look.C {
 		if time.Now().After(end) || len(p.ended) > 0 {
 			ts.Fatalf("the gateway does not answer:\n%s", log.String())
 		}
@@ -169,7 +171,9 @@ func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
 func scriptEventually(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := regexp.Compile(args[0])
 	ts.Check(err)
-	for end := time.Now().Add(patience); ; <-time.After(50 * time.Millisecond) {
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for end := time.Now().Add(patience); ; <-look.C {
 		err := ts.Exec(args[1], args[2:]...)
 		if err == nil && want.MatchString(ts.ReadFile("stdout")) {
 			return
@@ -190,10 +194,12 @@ func scriptKeep(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], found[1])
 }
 
-// scriptJSON runs commands with --json that must print one JSON value and
-// nothing else, whatever their exit code: `isjson edigw dlq list`.
-func scriptJSON(ts *testscript.TestScript, _ bool, args []string) {
-	_ = ts.Exec(args[0], append(slices.Clone(args[1:]), "--json")...)
+// scriptJSON runs a command with --json that must print one JSON value and
+// nothing else, and end well: `isjson edigw dlq list`; with `!` it must not.
+func scriptJSON(ts *testscript.TestScript, fails bool, args []string) {
+	if err := ts.Exec(args[0], append(slices.Clone(args[1:]), "--json")...); fails != (err != nil) {
+		ts.Fatalf("%s: %v", strings.Join(args, " "), err)
+	}
 	d := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
 	var v any
 	if err := d.Decode(&v); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"edigw/internal/apiclient"
 	"edigw/internal/conf"
+	"edigw/internal/words"
 )
 
 // SendCommand hands a document in.
@@ -41,8 +42,13 @@ func (c *SendCommand) Run(e *env) error {
 		return err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file with a document", c.File)
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder; name the file with the document", c.File)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no regular file", c.File)
 	}
 	gateway, err := e.gateway()
 	if err != nil {
@@ -64,11 +70,13 @@ func (c *SendCommand) Run(e *env) error {
 		e.say("%s is here already: %s", m.ID, m.sentence())
 	case m.State == "dead":
 		e.say("%s accepted, but it is a dead letter at once: %s", m.ID, m.Detail)
+	case len(m.Supersedes) > 0:
+		e.say("%s accepted; %s", m.ID, words.Replaces(m.Supersedes))
 	default:
 		e.say("%s accepted", m.ID)
 	}
 	if c.Wait {
-		return c.wait(e, gateway, m)
+		return follow(e, gateway, m)
 	}
 	if err := e.result(m); err != nil {
 		return err
@@ -79,8 +87,8 @@ func (c *SendCommand) Run(e *env) error {
 	return nil
 }
 
-// wait follows the message to its end.
-func (c *SendCommand) wait(e *env, gateway *apiclient.Client, m messageView) error {
+// follow tells what becomes of a message until its end.
+func follow(e *env, gateway *apiclient.Client, m messageView) error {
 	last := ""
 	err := apiclient.Wait(e.ctx, func() (bool, error) {
 		if err := gateway.Get(e.ctx, "/messages/"+m.ID, nil, &m); err != nil {
@@ -105,7 +113,7 @@ func (c *SendCommand) wait(e *env, gateway *apiclient.Client, m messageView) err
 		return err
 	}
 	if m.State != "delivered" {
-		return &codeError{code: exitFailed, text: m.ID + " was not delivered: " + m.Detail}
+		return &codeError{code: exitFailed, text: fmt.Sprintf("%s was not delivered: %s\n  next: edigw message show %s", m.ID, m.Detail, m.ID)}
 	}
 	return nil
 }

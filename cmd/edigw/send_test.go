@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"edigw/queue"
 )
 
 // TestSendWaitInterrupted: --wait that a signal ends says that the document is
@@ -31,4 +35,58 @@ func TestSendWaitInterrupted(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != exitPartly || !strings.Contains(errs.String(), "still under way; edigw message show") {
 		t.Errorf("exit code %d, want %d: %s%s", code, exitPartly, out.String(), errs.String())
 	}
+}
+
+// TestSendTakesNothingGoodOutOfTheLine: a correction that is dead on arrival
+// leaves the document that waits where it is; one that is good replaces it, and
+// says so on both sides.
+func TestSendTakesNothingGoodOutOfTheLine(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "testdata", "documents", "x12-810-invoice.edi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(raw)
+	s := newSite(t, "")
+	c := newCounterpart(s, "", "check: envelope\n")
+	s.start()
+	if code, text := s.run("partner", "stop", "northwind", "--reason", "test"); code != exitFine {
+		t.Fatalf("stop: exit code %d\n%s", code, text)
+	}
+	send := func(name, content string, want int) (id, said string) {
+		t.Helper()
+		s.write(name, content)
+		code, said := s.run("send", "northwind", name)
+		if code != want {
+			t.Fatalf("send %s: exit code %d, want %d\n%s", name, code, want, said)
+		}
+		id, _, _ = strings.Cut(said, " ")
+		return id, said
+	}
+	first, _ := send("first.edi", good, exitFine)
+	bad, _ := send("bad.edi", strings.Replace(good, "SE*24*", "SE*23*", 1), exitPartly)
+	if m := s.message(first); m.State != string(queue.Queued) && m.State != string(queue.Waiting) {
+		t.Fatalf("the good document is %s after a bad one", m.State)
+	}
+	err = s.api.Post(context.Background(), "/letters/"+s.message(bad).Letter+"/replay", map[string]any{}, nil)
+	if p := problemOf(err); p == nil || p.Status != 428 || !strings.Contains(string(p.Raw), `"changed-content"`) {
+		t.Errorf("replay of the bad one: %v", err)
+	}
+	next, said := send("next.edi", strings.Replace(good, "*EA*12.5*", "*EA*12.75*", 1), exitFine)
+	if want := "replaces " + bad + " and " + first + ", which are not sent any more"; !strings.Contains(said, want) {
+		t.Errorf("said %q, want %q", said, want)
+	}
+	for _, id := range []string{first, bad} {
+		if _, text := s.run("message", "show", id); !strings.Contains(text, "replaced by edition "+next) {
+			t.Errorf("message show %s:\n%s", id, text)
+		}
+	}
+	if code, text := s.run("partner", "start", "northwind"); code != exitFine {
+		t.Fatalf("start: exit code %d\n%s", code, text)
+	}
+	last := s.end(next)
+	if n := c.booked(); last.State != string(queue.Delivered) || len(n) != 1 || n[last.MessageID] != 1 {
+		t.Errorf("%s, booked %v", last.State, n)
+	}
+	reckon(s, c, first, bad, next)
 }

@@ -40,8 +40,10 @@ func (ServeCommand) Run(e *env) error {
 		return err
 	}
 	e.say("edigw %s serves: partners on %s, console and API on http://%s", version, orNone(g.doors.address("partners")), g.doors.address("console"))
+	g.offerSetup(e)
 	g.untilStopped(e.ctx)
 	hurry()
+	g.dropSetupLink()
 	return g.Stop(e.ctx)
 }
 
@@ -95,8 +97,8 @@ func descriptors(g *partner.Gateway, log *slog.Logger) error {
 		log.Warn("the limit on open files is not known", "err", err)
 		return nil
 	}
-	if need := uint64(g.Descriptors()); l.Cur < need && l.Max >= need {
-		l.Cur = need
+	if l.Cur < l.Max {
+		l.Cur = l.Max
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
 			log.Warn("the limit on open files cannot be raised", "err", err)
 		}

@@ -24,17 +24,14 @@ func (TokenNew) Help() string { return "Example:\n  edigw token new erp --scope 
 
 // Run prints the token.
 func (c *TokenNew) Run(e *env) error {
-	a, done, err := e.accounts()
-	if err != nil {
-		return err
-	}
-	defer done()
-	token, err := a.NewToken(e.ctx, c.Name, c.Scope)
-	if err != nil {
-		return err
-	}
-	e.say("%s", token)
-	return e.result(map[string]string{"token": token})
+	return e.withAccounts(func(a accounts) error {
+		token, err := a.NewToken(e.ctx, c.Name, c.Scope)
+		if err != nil {
+			return err
+		}
+		e.say("%s", token)
+		return e.result(map[string]string{"token": token})
+	})
 }
 
 // TokenList lists tokens.
@@ -47,12 +44,11 @@ func (TokenList) Help() string {
 
 // Run prints them.
 func (TokenList) Run(e *env) error {
-	a, done, err := e.accounts()
-	if err != nil {
+	var list []tokenView
+	err := e.withAccounts(func(a accounts) (err error) {
+		list, err = a.Tokens(e.ctx)
 		return err
-	}
-	defer done()
-	list, err := a.Tokens(e.ctx)
+	})
 	if err != nil {
 		return err
 	}
@@ -76,12 +72,7 @@ func (TokenRevoke) Help() string {
 
 // Run does it.
 func (c *TokenRevoke) Run(e *env) error {
-	a, done, err := e.accounts()
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := a.RevokeToken(e.ctx, c.Name); err != nil {
+	if err := e.withAccounts(func(a accounts) error { return a.RevokeToken(e.ctx, c.Name) }); err != nil {
 		return err
 	}
 	e.say("%s is revoked", c.Name)
@@ -100,6 +91,7 @@ type UserCmds struct {
 type UserAdd struct {
 	Name         string `arg:"" help:"Name to sign in with."`
 	Role         string `required:"" enum:"viewer,operator,admin" help:"viewer, operator or admin."`
+	Payloads     bool   `help:"May see the content of documents, too; every view is noted."`
 	PasswordFile string `name:"password-file" type:"existingfile" help:"File with the password; default: asked for."`
 }
 
@@ -112,12 +104,7 @@ func (c *UserAdd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	a, done, err := e.accounts()
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := a.AddUser(e.ctx, c.Name, c.Role, password); err != nil {
+	if err := e.withAccounts(func(a accounts) error { return a.AddUser(e.ctx, newUser{c.Name, c.Role, c.Payloads}, password) }); err != nil {
 		return err
 	}
 	e.say("%s may sign in now, as %s", c.Name, c.Role)
@@ -141,12 +128,7 @@ func (c *UserPasswd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	a, done, err := e.accounts()
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := a.SetPassword(e.ctx, c.Name, password); err != nil {
+	if err := e.withAccounts(func(a accounts) error { return a.SetPassword(e.ctx, c.Name, password) }); err != nil {
 		return err
 	}
 	e.say("The password of %s is changed", c.Name)
@@ -163,20 +145,23 @@ func (UserList) Help() string {
 
 // Run prints them.
 func (UserList) Run(e *env) error {
-	a, done, err := e.accounts()
-	if err != nil {
+	var list []userView
+	err := e.withAccounts(func(a accounts) (err error) {
+		list, err = a.Users(e.ctx)
 		return err
-	}
-	defer done()
-	list, err := a.Users(e.ctx)
+	})
 	if err != nil {
 		return err
 	}
 	var rows [][]string
 	for _, u := range list {
-		rows = append(rows, []string{u.Name, u.Role, local(u.Created)})
+		content := "no"
+		if u.Payloads {
+			content = "yes"
+		}
+		rows = append(rows, []string{u.Name, u.Role, content, local(u.Created)})
 	}
-	e.table("NAME\tROLE\tCREATED", rows)
+	e.table("NAME\tROLE\tCONTENT\tCREATED", rows)
 	return e.result(page[userView]{Items: list})
 }
 
@@ -192,12 +177,7 @@ func (UserRemove) Help() string {
 
 // Run does it.
 func (c *UserRemove) Run(e *env) error {
-	a, done, err := e.accounts()
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := a.RemoveUser(e.ctx, c.Name); err != nil {
+	if err := e.withAccounts(func(a accounts) error { return a.RemoveUser(e.ctx, c.Name) }); err != nil {
 		return err
 	}
 	e.say("%s is removed", c.Name)
@@ -212,7 +192,8 @@ type tokenView struct {
 }
 
 type userView struct {
-	Name    string    `json:"name"`
-	Role    string    `json:"role"`
-	Created time.Time `json:"created"`
+	Name     string    `json:"name"`
+	Role     string    `json:"role"`
+	Payloads bool      `json:"payloads"`
+	Created  time.Time `json:"created"`
 }

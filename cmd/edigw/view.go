@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -16,24 +17,30 @@ import (
 type messageView struct {
 	raw json.RawMessage
 
-	ID         string    `json:"id"`
-	MessageID  string    `json:"message_id"`
-	Key        string    `json:"key"`
-	Partner    string    `json:"partner"`
-	Direction  string    `json:"direction"`
-	State      string    `json:"state"`
-	Why        string    `json:"why"`
-	NextAt     time.Time `json:"next_at"`
-	Uncertain  bool      `json:"uncertain"`
-	Overtaken  bool      `json:"overtaken"`
-	Overdue    bool      `json:"overdue"`
-	Proof      string    `json:"proof"`
-	Detail     string    `json:"detail"`
-	Letter     string    `json:"letter"`
-	FileName   string    `json:"file_name"`
-	Size       int64     `json:"size"`
-	Accepted   time.Time `json:"accepted"`
-	Attempts   []attempt `json:"attempts"`
+	ID         string       `json:"id"`
+	MessageID  string       `json:"message_id"`
+	Key        string       `json:"key"`
+	Partner    string       `json:"partner"`
+	Direction  string       `json:"direction"`
+	State      string       `json:"state"`
+	Why        string       `json:"why"`
+	NextAt     time.Time    `json:"next_at"`
+	Uncertain  bool         `json:"uncertain"`
+	Overtaken  bool         `json:"overtaken"`
+	Overdue    bool         `json:"overdue"`
+	Proof      string       `json:"proof"`
+	Detail     string       `json:"detail"`
+	Letter     string       `json:"letter"`
+	FileName   string       `json:"file_name"`
+	Size       int64        `json:"size"`
+	Accepted   time.Time    `json:"accepted"`
+	Finished   time.Time    `json:"finished"`
+	DeliverBy  time.Time    `json:"deliver_by"`
+	EndedBy    string       `json:"ended_by"`
+	EndedNote  string       `json:"ended_note"`
+	Supersedes []string     `json:"supersedes"` // in the answer to a document
+	Letters    []letterView `json:"letters"`
+	Attempts   []attempt    `json:"attempts"`
 	References []struct {
 		Name  string `json:"name"`
 		Value string `json:"value"`
@@ -66,15 +73,6 @@ func (m messageView) done() bool {
 	return false
 }
 
-// sentence is the state as people read it.
-func (m messageView) sentence() string {
-	text := words.Message(words.MessageFacts{State: m.State, Why: m.Why, Proof: m.Proof, Next: m.NextAt, Now: time.Now(), Zone: time.Local, Detail: m.Detail})
-	if m.Uncertain {
-		text += ". " + words.Uncertain
-	}
-	return text
-}
-
 // UnmarshalJSON keeps the answer.
 func (m *messageView) UnmarshalJSON(b []byte) error {
 	type plain messageView
@@ -91,11 +89,19 @@ type letterView struct {
 	ID        string       `json:"id"`
 	Message   string       `json:"message"`
 	Partner   string       `json:"partner"`
+	Direction string       `json:"direction"`
 	Reason    fault.Reason `json:"reason"`
+	Attempts  int          `json:"attempts"`
 	Status    string       `json:"status"`
 	ClosedAs  string       `json:"closed_as"`
 	Detail    string       `json:"detail"`
+	Found     string       `json:"found"` // answer to a re-check
+	Sends     string       `json:"sends"` // answer to a replay: the message that goes out
+	Last      *attempt     `json:"last"`
 	Created   time.Time    `json:"created"`
+	Closed    time.Time    `json:"closed"`
+	Actor     string       `json:"actor"`
+	Note      string       `json:"note"`
 	Outage    string       `json:"outage"`
 	Uncertain bool         `json:"uncertain"`
 	Overtaken bool         `json:"overtaken"`
@@ -111,12 +117,58 @@ func (l *letterView) UnmarshalJSON(b []byte) error {
 // MarshalJSON gives it back.
 func (l letterView) MarshalJSON() ([]byte, error) { return l.raw, nil }
 
+// sentence says why the document was not delivered, as people read it.
+// last is the last attempt, nil if there was none; due the deadline, if any.
+func (l letterView) sentence(last *attempt, due time.Time) string {
+	f := words.ReasonFacts{Now: time.Now(), Zone: time.Local, Tried: l.Attempts, Detail: l.Detail, Due: due}
+	if last != nil {
+		f.Status = last.Status
+	}
+	return words.Reason(string(l.Reason), f)
+}
+
+// headline is the reason with its outage.
+func (l letterView) headline() string {
+	if l.Outage == "" {
+		return string(l.Reason)
+	}
+	return string(l.Reason) + ", outage " + l.Outage
+}
+
 // status is where the letter stands, and how it was closed.
 func (l letterView) status() string {
 	if l.ClosedAs != "" {
 		return l.Status + " (" + l.ClosedAs + ")"
 	}
 	return l.Status
+}
+
+// by is who closed it, and why.
+func (l letterView) by() string {
+	switch {
+	case l.Actor == "":
+		return ""
+	case l.Note == "":
+		return " (" + l.Actor + ")"
+	}
+	return " (" + l.Actor + ": " + l.Note + ")"
+}
+
+// closed tells what came of an action that ends a letter.
+func (l letterView) closed() (said string, ended bool) {
+	return "done: " + words.ClosedAs(l.ClosedAs), true
+}
+
+// rechecked tells what a second look at the receipt found, and what to do if
+// it did not help.
+func (l letterView) rechecked() (said string, ended bool) {
+	switch {
+	case l.ClosedAs == "delivered":
+		return "delivered: " + l.Found, true
+	case l.Reason != fault.ReasonReceiptInvalid:
+		return fmt.Sprintf("stays a letter, now %s: %s. Next: edigw dlq show %s", l.Reason, l.Found, l.ID), false
+	}
+	return fmt.Sprintf("still open, the receipt is not to be trusted: %s. Next: edigw cert import %s FILE if they sign with another certificate, and again; or ask them, and edigw dlq settle %s --note …", l.Found, l.Partner, l.ID), false
 }
 
 // flags are what one must know before it is replayed.

@@ -1,9 +1,11 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"edigw/queue"
 )
@@ -82,6 +84,51 @@ func reckon(given []document, v view, business map[string][]effect) (a account, 
 		}
 	}
 	return a, faults
+}
+
+// balance adds up what became of the documents, and of the letters that were
+// made on the way: two sums that a reader can check.
+func balance(v view) []string {
+	states, ends := map[string]int{}, map[string]int{}
+	documents, letters := 0, 0
+	for _, m := range v.messages {
+		if m.Direction != string(queue.Out) || m.State == string(queue.Refused) {
+			continue
+		}
+		documents++
+		switch queue.State(m.State) {
+		case queue.Delivered, queue.Dead, queue.Discarded, queue.Superseded:
+			states[m.State]++
+		default:
+			states["under way"]++
+		}
+		for _, l := range m.Letters {
+			letters++
+			ends[cmp.Or(l.ClosedAs, l.Status)]++
+		}
+	}
+	return []string{
+		fmt.Sprintf("%d documents accepted = %s.", documents, sum(states, [][2]string{
+			{"delivered", "delivered"}, {"dead", "not delivered"}, {"under way", "under way"}, {"discarded", "discarded"}, {"superseded", "replaced"},
+		})),
+		fmt.Sprintf("%d dead letters made on the way = %s.", letters, sum(ends, [][2]string{
+			{"delivered", "delivered by a replay"}, {"delivered-late", "delivered by a late receipt"}, {"confirmed", "closed on the partner's word"},
+			{"discarded", "discarded"}, {"superseded", "replaced"}, {"withdrawn", "withdrawn"}, {"failed-again", "failed again"},
+			{"replaying", "being replayed"}, {"open", "open"},
+		})),
+	}
+}
+
+// sum writes counts as a sum, each with its words; those that are 0 are left
+// out, the first two excepted.
+func sum(counts map[string]int, parts [][2]string) string {
+	var terms []string
+	for i, p := range parts {
+		if n := counts[p[0]]; n > 0 || i < 2 {
+			terms = append(terms, fmt.Sprintf("%d %s", n, p[1]))
+		}
+	}
+	return strings.Join(terms, " + ")
 }
 
 // count adds up what the store says.

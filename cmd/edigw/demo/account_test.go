@@ -71,6 +71,30 @@ func TestAccountCountsTheTimeline(t *testing.T) {
 	}
 }
 
+// TestBalanceAddsUp: whatever became of the documents, the terms are all of
+// them.
+func TestBalanceAddsUp(t *testing.T) {
+	t.Parallel()
+	v := view{messages: map[string]message{}}
+	for id, m := range map[string]message{
+		"1": {State: "delivered"}, "2": {State: "delivered", Letters: []letter{{Status: "closed", ClosedAs: "delivered"}}},
+		"3": {State: "dead", Letters: []letter{{Status: "closed", ClosedAs: "failed-again"}, {Status: "open"}}},
+		"4": {State: "waiting"}, "5": {State: "sending", Letters: []letter{{Status: "replaying"}}}, "6": {State: "discarded", Letters: []letter{{Status: "closed", ClosedAs: "discarded"}}},
+		"7": {State: "refused"},
+	} {
+		m.Direction = "out"
+		v.messages[id] = m
+	}
+	v.messages["8"] = message{Direction: "in", State: "delivered"}
+	want := []string{
+		"6 documents accepted = 2 delivered + 1 not delivered + 2 under way + 1 discarded.",
+		"5 dead letters made on the way = 1 delivered by a replay + 0 delivered by a late receipt + 1 discarded + 1 failed again + 1 being replayed + 1 open.",
+	}
+	if diff := cmp.Diff(want, balance(v)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestChecklist(t *testing.T) {
 	t.Parallel()
 	var c checklist

@@ -37,7 +37,7 @@ func TestSinksTakeMailAndPosts(t *testing.T) {
 		t.Errorf("webhook answered %q, %v", b, err)
 	}
 	resp.Body.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if !s.waitFor(ctx, "mail", "[PAGE] Contoso düster [OUT-1]", "connection refused") {
 		t.Errorf("the mail did not come: %+v", s.list())

@@ -2,12 +2,14 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"edigw/internal/apiclient"
@@ -20,6 +22,7 @@ const (
 	settleLimit = 30 * time.Second // for what is under way at the end
 	hurryLimit  = 2 * time.Second  // the same after Ctrl-C
 	idleEvery   = 5 * time.Second  // a document now and then
+	awayFor     = 90 * time.Second // the outage that is left to whoever looks on
 	logName     = "edigw.log"
 )
 
@@ -27,11 +30,13 @@ const (
 type stage struct {
 	*story
 	own     bool // the folder is a temporary one of ours
+	swept   bool
 	held    io.Closer
 	scratch string
 	log     *os.File
 	gateway Gateway
-	right   bool // the story came out right
+	token   string // of the API
+	right   bool   // the story came out right
 	played  time.Duration
 }
 
@@ -120,14 +125,33 @@ func (s *stage) start(ctx context.Context, start func(context.Context, string, i
 	if s.feed.client, err = apiclient.New(s.gateway.ConsoleURL(), token); err != nil {
 		return err
 	}
-	s.introduce(token)
+	password, err := s.admit(ctx)
+	if err != nil {
+		return err
+	}
+	s.token = token
+	s.introduce(password)
 	return nil
 }
 
+// signIn is the console's user of the demo.
+const signIn = "demo"
+
+// admit makes a user for the console and gives the password.
+func (s *stage) admit(ctx context.Context) (password string, err error) {
+	password = strings.ToLower(rand.Text()[:16])
+	file := filepath.Join(s.scratch, "password")
+	if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
+		return "", err
+	}
+	_, err = s.feed.command(ctx, "user", "add", signIn, "--role", "operator", "--payloads", "--password-file", file)
+	return password, err
+}
+
 // introduce says where the gateway is and who plays.
-func (s *stage) introduce(token string) {
-	s.print.line("edigw runs: API on %s/api/v1, token %s", s.gateway.ConsoleURL(), token)
-	s.print.line("Its log: %s", s.log.Name())
+func (s *stage) introduce(password string) {
+	s.print.line("Console  %s     sign in as %s, password %s", s.gateway.ConsoleURL(), signIn, password)
+	s.print.line("Log      %s", s.log.Name())
 	s.print.line("Seven partners on this machine, each with records of its own:")
 	for _, p := range []struct{ id, about string }{
 		{wellPartner, "always well"},
@@ -140,10 +164,9 @@ func (s *stage) introduce(token string) {
 	} {
 		s.print.line("  %-18s  %s", p.id, p.about)
 	}
-	s.print.line("In another terminal:")
+	s.print.line("Look on from another terminal, as long as this runs:")
 	s.print.line("  export EDIGW_CONFIG=%s", s.place.config())
 	s.print.line("  edigw partner list; edigw dlq list; edigw message list")
-	s.print.line("  curl -H 'Authorization: Bearer %s' '%s/api/v1/letters?status=open'", token, s.gateway.ConsoleURL())
 }
 
 // perform plays the story, then a document now and then, and reckons.
@@ -194,13 +217,18 @@ func (s *stage) afterwards(ctx context.Context, endless bool) {
 		return
 	}
 	s.print.line("\n%s", title("The story is told; a document comes now and then"))
+	var back <-chan time.Time
 	if endless {
-		s.print.line("Try this in another terminal, with EDIGW_CONFIG as above; Ctrl-C ends the demo.")
+		back = s.handOver(ctx)
+		s.print.line("In the console, %s: the board says who needs you. Contoso is down: get its documents out.", s.gateway.ConsoleURL())
+		s.print.line("Litware's receipt is there, too: the message shows every exchange; Close as delivered takes their word.")
+		s.print.line("Or try this in another terminal, with EDIGW_CONFIG as above; Ctrl-C ends the demo.")
 		s.print.line("  edigw dlq list                                what nobody decided yet: Litware's receipt")
 		s.print.line("  edigw dlq replay LETTER                       asks to confirm possible-duplicate: Litware has it")
 		s.print.line("  edigw dlq settle LETTER --note \"they have it\"   closes it on their word")
 		s.print.line("  edigw message trace INV-30001                 a document by its number")
 		s.print.line("  edigw breaker trip %s; edigw breaker reset %s", wellPartner, wellPartner)
+		s.print.line("  curl -H 'Authorization: Bearer %s' '%s/api/v1/letters?status=open'", s.token, s.gateway.ConsoleURL())
 		s.print.line("  cp %s %s/outbox/%s/", filepath.Join(s.place.dir, "documents", "*"), s.place.dir, wellPartner)
 	}
 	tick := time.NewTicker(idleEvery)
@@ -210,6 +238,10 @@ func (s *stage) afterwards(ctx context.Context, endless bool) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-back:
+			back = nil
+			s.answerAgain()
+			continue
 		case <-tick.C:
 		}
 		if n%8 == 1 {
@@ -219,6 +251,28 @@ func (s *stage) afterwards(ctx context.Context, endless bool) {
 			s.print.fact("demo", "%v", err)
 		}
 	}
+}
+
+// handOver begins an outage that nobody of the demo mends: what is dead is for
+// whoever sits at the console. It gives when the partner answers again.
+func (s *stage) handOver(ctx context.Context) <-chan time.Time {
+	s.cast[downPartner].close()
+	s.print.fact("demo", "%s stops listening once more, for %v", downPartner, awayFor)
+	for _, sample := range []sample{x12Order, edifactOrder, x12Invoice, edifactInvoice, x12Order} {
+		if _, err := s.post(ctx, sample, downPartner); err != nil && ctx.Err() == nil {
+			s.print.fact("demo", "%v", err)
+		}
+	}
+	return time.NewTimer(awayFor).C
+}
+
+// answerAgain ends the outage.
+func (s *stage) answerAgain() {
+	if err := s.cast[downPartner].open(); err != nil {
+		s.print.fact("demo", "%v", err)
+		return
+	}
+	s.print.fact("demo", "%s listens again: its dead letters wait for your click", downPartner)
 }
 
 // reckon waits until nothing is under way, then compares the books.
@@ -243,7 +297,10 @@ func (s *stage) reckon(ctx context.Context, patience time.Duration) (account, er
 	for _, list := range business {
 		effects += len(list)
 	}
-	s.print.line("\nThe partners saw %d requests and booked %d documents; the store has %d messages.", requests, effects, len(v.messages))
+	s.print.line("\nThe partners saw %d requests and booked %d documents.", requests, effects)
+	for _, line := range balance(v) {
+		s.print.line("%s", line)
+	}
 	for _, f := range faults {
 		s.print.line("%s", f)
 	}
@@ -290,14 +347,15 @@ func (s *stage) close() {
 	s.sweep()
 }
 
-// sweep removes a temporary folder, or says where it is.
+// sweep removes a temporary folder, or says where it is and how to look at it.
 func (s *stage) sweep() {
 	switch {
-	case !s.own:
-	case s.right && s.played > 0:
+	case s.swept:
+	case s.own && s.right && s.played > 0:
 		os.RemoveAll(s.place.dir)
+		s.print.line("Its folder is removed, EDIGW_CONFIG above leads nowhere now; edigw demo --keep DIR keeps one.")
 	case s.place.dir != "":
-		s.print.line("The folder stays: %s", s.place.dir)
+		s.print.line("The folder stays: EDIGW_CONFIG=%s edigw serve shows it again, without the partners.", s.place.config())
 	}
-	s.own = false
+	s.swept = true
 }

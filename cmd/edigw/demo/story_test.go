@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,32 @@ import (
 	"testing"
 	"time"
 )
+
+// addsUp checks a line that claims a sum: "27 documents accepted = 24 delivered + …".
+func addsUp(t *testing.T, line string) {
+	t.Helper()
+	total, terms, found := strings.Cut(line, " = ")
+	if !found {
+		return
+	}
+	left := 0
+	if number, _, _ := strings.Cut(total, " "); strings.Trim(number, "0123456789") != "" {
+		return
+	}
+	if _, err := fmt.Sscan(total, &left); err != nil {
+		t.Errorf("%q: %v", line, err)
+	}
+	for term := range strings.SplitSeq(terms, " + ") {
+		n := 0
+		if _, err := fmt.Sscan(term, &n); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+		left -= n
+	}
+	if left != 0 {
+		t.Errorf("it does not add up: %s", line)
+	}
+}
 
 // TestWholeStory builds the real program and lets it play: nothing is lost or
 // duplicated, and the last line says so.
@@ -32,7 +59,7 @@ func TestWholeStory(t *testing.T) {
 	if out, err := exec.CommandContext(ctx, compiler, "build", "-o", program, "edigw/cmd/edigw").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	out, err := exec.CommandContext(ctx, program, "demo", "--for", "1s", "--dir", filepath.Join(dir, "demo")).CombinedOutput()
+	out, err := exec.CommandContext(ctx, program, "demo", "--for", "1s", "--keep", filepath.Join(dir, "demo")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -41,7 +68,15 @@ func TestWholeStory(t *testing.T) {
 	if !last.MatchString(lines[len(lines)-1]) {
 		t.Errorf("last line: %s", lines[len(lines)-1])
 	}
+	first := strings.Split(string(out), "\n──")[0]
+	if n := strings.Count(first, "\n") + 1; n > 23 || !regexp.MustCompile(`(?m)^Console  http://127\.0\.0\.1:\d+ +sign in as demo, password \S+$`).MatchString(first) {
+		t.Errorf("the first screen has %d lines:\n%s", n, first)
+	}
+	for _, line := range lines {
+		addsUp(t, line)
+	}
 	for _, want := range []string{
+		`documents accepted = `, `dead letters made on the way = `, `The folder stays: EDIGW_CONFIG=\S+/demo/edigw.yaml edigw serve`,
 		`\d\d:\d\d:\d\d  northwind-flaky     INV-\d+ retry 2 in 1(\.\d)?s: 503, Retry-After 1s`,
 		`mail                \[PAGE\] Contoso down`,
 		`slack               `,
