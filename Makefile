@@ -1,5 +1,5 @@
 # make help lists the targets.
-.PHONY: help build test race lint fuzz bench crash demo
+.PHONY: help build test race lint fuzz bench crash browser demo
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 build: ## bin/edigw
@@ -14,6 +14,8 @@ fuzz: ## every fuzz target for 20 s
 	.ci/fuzz 20
 crash: ## kill -9 of the real binary at every step
 	go test -count=1 -run 'Crash|Kill' -v ./cmd/edigw/...
+browser: ## the console in chromium, with pictures of every page
+	go test -count=1 -run '^TestBrowser' -v ./cmd/edigw
 bench: ## the figures of docs/performance.md, as tables with ratios
 	EDIGW_FIGURES=full go test -run '^TestFigureExchange$$' -v -count=1 -timeout 40m ./cmd/edigw # first: ext4 makes files slowly for minutes after many were deleted
 	EDIGW_FIGURES=full go test -run '^TestFigure' -skip '^TestFigureExchange$$' -v -count=1 -timeout 40m ./cmd/edigw
