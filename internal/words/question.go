@@ -23,6 +23,7 @@ type ReplayFacts struct {
 	Uncertain int // may already be there
 	Overdue   int
 	Newer     int           // documents delivered meanwhile
+	NewerMore bool          // there are more of them
 	Shared    int           // of these, with a reference in common with the set
 	Takes     time.Duration // at Rate
 	Rate      string        // "5/s"
@@ -37,7 +38,7 @@ func Replay(f ReplayFacts) Question {
 	q.say(f.Refused > 0, Count(f.Refused, "was", "were")+" refused by them.")
 	q.say(f.Uncertain > 0, Number(int64(f.Uncertain))+" may already be there.")
 	q.say(f.Overdue > 0, Count(f.Overdue, "is past its due time.", "are past their due time."))
-	newer := Count(f.Newer, "newer document was", "newer documents were") + " delivered meanwhile"
+	newer := when(f.NewerMore, "More than ") + Count(f.Newer, "newer document was", "newer documents were") + " delivered meanwhile"
 	q.say(f.Newer > 0 && f.Shared == 0, newer+".")
 	q.say(f.Newer > 0 && f.Shared > 0, newer+"; "+Count(f.Shared, "shares", "share")+" a purchase order with this set.")
 	q.say(true, "Same Message-IDs; the oldest goes first as the test"+when(f.Takes >= time.Second, "; about "+Span(f.Takes)+" at "+f.Rate)+".")

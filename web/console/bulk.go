@@ -182,13 +182,17 @@ func (v *visit) bulkAsk() (dlq.BulkAsk, error) {
 // bulkQuestion asks before many letters are sent again.
 func (c *Console) bulkQuestion(v *visit, sel dlq.Selection, fields []field, plan dlq.Plan) (question, error) {
 	n := plan.Job.Counts
+	got, id, err := c.meanwhile(v.r.Context(), sel)
+	if err != nil {
+		return question{}, err
+	}
 	unsure := plan.Codes[dlq.PossibleDuplicate]
-	f := words.ReplayFacts{Total: n.Total, Untried: n.NeverTried, Uncertain: unsure, Failed: max(0, n.Total-n.NeverTried-unsure), Overdue: n.Overdue}
+	f := words.ReplayFacts{Total: n.Total, Untried: n.NeverTried, Uncertain: unsure, Failed: max(0, n.Total-n.NeverTried-unsure), Overdue: n.Overdue, Newer: got.n, NewerMore: got.more, Shared: got.shared}
 	switch sel.Filter.Reason {
 	case fault.ReasonSignature, fault.ReasonFormat, fault.ReasonRejected, fault.ReasonCredential:
 		f.Failed, f.Refused = 0, f.Failed
 	}
-	if id := sel.Filter.Partner; id != "" {
+	if id != "" {
 		f.Partner = c.partnerName(id)
 		if p, known := c.Settings().Partner(id); known && p.Lane.ReplayRate > 0 {
 			f.Rate = strconv.FormatFloat(p.Lane.ReplayRate, 'g', 3, 64) + "/s"

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"edigw/edi"
 	"edigw/fault"
 	"edigw/queue"
 )
@@ -77,4 +78,27 @@ func TestAFreshIDSurvivesTheQuestion(t *testing.T) {
 	if len(editions) != 2 || editions[0].Message.MessageID == editions[1].Message.MessageID {
 		t.Errorf("%d editions after a replay under a new Message-ID, want 2 with their own", len(editions))
 	}
+}
+
+// What reached the partner meanwhile is told, and how much of it is about the
+// same purchase orders.
+func TestABulkReplayTellsWhatWasDeliveredMeanwhile(t *testing.T) {
+	t.Parallel()
+	order := func(number string) func(*queue.Message) {
+		return func(m *queue.Message) {
+			m.Business.References = append(m.Business.References, edi.Reference{Name: "order", Value: number})
+		}
+	}
+	d := newDesk(t)
+	d.exchange(d.accept("northwind", "before", order("PO-1")), fault.Outcome{Phase: fault.PhaseDone, Status: http.StatusOK, AckAsked: fault.AckNotAsked})
+	d.now = d.now.Add(time.Minute)
+	d.bury("northwind", "dead", order("PO-1"))
+	d.bury("northwind", "dead, too", order("PO-2"))
+	d.now = d.now.Add(time.Minute)
+	for _, number := range []string{"PO-2", "PO-3", "PO-4"} {
+		d.exchange(d.accept("northwind", "after "+number, order(number)), fault.Outcome{Phase: fault.PhaseDone, Status: http.StatusOK, AckAsked: fault.AckNotAsked})
+	}
+	d.exchange(d.accept("contoso", "another's", order("PO-1")), fault.Outcome{Phase: fault.PhaseDone, Status: http.StatusOK, AckAsked: fault.AckNotAsked})
+	d.post(operator, "/letters/replays", "outage", "OUT-231").want(http.StatusOK).
+		says("Replay 2 to Northwind Retail DE?", "3 newer documents were delivered meanwhile; 1 shares a purchase order with this set.")
 }
