@@ -1,6 +1,8 @@
 package alerts
 
 import (
+	"strings"
+
 	"edigw/fault"
 	"edigw/internal/words"
 	"edigw/partner"
@@ -19,7 +21,7 @@ type suspect struct {
 var suspects = map[string]suspect{
 	"decryption-failed":     {"rejected", "theirs: they changed their certificate", "ask for the new certificate, import it", true},
 	"authentication-failed": {"rejected", "ours: they do not know the certificate that we sign with", "send them our certificate, or sign with the one that they have", true},
-	"receipt-signer":        {"with an untrusted receipt", "theirs: they sign receipts with a new certificate", "ask for the new certificate, import it, press Re-check", true},
+	"receipt-signer":        {"with an untrusted receipt", "theirs: they sign receipts with a new certificate", "ask for the new certificate, import it, press Re-check", false},
 	"403":                   {"refused: no access (403)", "theirs: they do not let us in, or our address or URL changed", "ask them to let us in, check the URL", true},
 	"ebms-0001":             {"rejected", "ours or theirs: an agreement, service or action that they do not know", "compare the agreement with theirs", true},
 	"ebms-0003":             {"rejected", "ours or theirs: values of the agreement that do not fit each other", "compare the agreement with theirs", true},
@@ -35,7 +37,7 @@ var suspects = map[string]suspect{
 	string(fault.ReasonFormat):         {"malformed", "ours: the producer of the document", "have the producer correct it", false},
 	string(fault.ReasonRejected):       {"rejected", "theirs, they refuse the document", "read their words, then correct or replay", true},
 	string(fault.ReasonCredential):     {"refused: our login", "ours: the login or its password is not what they expect (401)", "put the right password into its file", true},
-	string(fault.ReasonReceiptInvalid): {"with an untrusted receipt", "theirs; they probably have it", "ask whether they have it, press Re-check or Close as delivered", true},
+	string(fault.ReasonReceiptInvalid): {"with an untrusted receipt", "theirs; they probably have it", "ask whether they have it, press Re-check or Close as delivered", false},
 	string(fault.ReasonReceiptMissing): {"without a receipt", "theirs; they may have it", "ask whether they have it before you replay", false},
 	string(fault.ReasonLocal):          {"not sent: our side", "ours: a key, certificate, file or proxy", "repair what the text names", false},
 	string(fault.ReasonUnknownOutcome): {"with unknown outcome", "not known; they may have it", "ask whether they have it before you replay", false},
@@ -73,7 +75,7 @@ func draftLetters(t telling) draft {
 	if l.Open > 1 {
 		last = "All " + number(l.Open) + " since " + t.clock(since) + ": " + t.in.Cause
 	}
-	if detail != "" && c.words {
+	if detail != "" && c.words && !strings.Contains(detail, "their words") {
 		last += " (their words: \"" + detail + "\")"
 	} else if detail != "" {
 		last += " (" + detail + ")"
