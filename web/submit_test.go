@@ -188,6 +188,7 @@ func TestATokenLearnsNothingOfAnothersKey(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
+	b.intake.refuse = held
 	if p := b.as(access.Admin, http.MethodPost, documents, "ours", "Idempotency-Key", key).problem(KeyReused); !strings.Contains(p.Detail, m.ID) {
 		t.Errorf("who may read learns too little: %+v", p)
 	}
