@@ -15,7 +15,7 @@ var (
 	ErrNesting = errors.New("CMS message is nested too deeply")
 	// ErrLimit: a bound other than nesting was passed.
 	ErrLimit = errors.New("CMS message exceeds a limit")
-	// ErrUnsupported: an algorithm or kind of content that is not implemented.
+	// ErrUnsupported: an algorithm or kind of content that edigw does not take.
 	ErrUnsupported = errors.New("unsupported algorithm")
 
 	// ErrNotRecipient: none of the recipients is ours; see NotRecipientError.
