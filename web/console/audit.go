@@ -10,7 +10,6 @@ import (
 	"edigw/internal/words"
 	"edigw/partner"
 	"edigw/queue"
-	"edigw/web"
 )
 
 // auditPage is how many entries are shown at once.
@@ -52,19 +51,8 @@ func (v *visit) auditFilter() (f queue.AuditFilter, err error) {
 	if f.Partner != "" && !partner.ValidID(f.Partner) {
 		return f, wrong("partner", f.Partner)
 	}
-	if f.From, err = v.day("from"); err != nil {
-		return f, err
-	}
-	if f.To, err = v.day("to"); err != nil {
-		return f, err
-	}
-	if !f.To.IsZero() {
-		f.To = f.To.AddDate(0, 0, 1)
-	}
-	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
-		return f, &web.Problem{Slug: web.BadRequest, Field: "to", Detail: "The last day lies before the first."}
-	}
-	return f, nil
+	f.From, f.To, err = v.days()
+	return f, err
 }
 
 func (c *Console) audit(v *visit) (view, error) {

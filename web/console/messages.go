@@ -259,19 +259,25 @@ func (v *visit) messageFilter() (f queue.MessageFilter, err error) {
 		return f, wrong("filter", show)
 	}
 	messageChips[i].set(&f)
-	if f.From, err = v.day("from"); err != nil {
-		return f, err
+	f.From, f.To, err = v.days()
+	return f, err
+}
+
+// days reads from and to: whole days of the console's zone, both included.
+func (v *visit) days() (from, to time.Time, err error) {
+	if from, err = v.day("from"); err != nil {
+		return from, to, err
 	}
-	if f.To, err = v.day("to"); err != nil {
-		return f, err
+	if to, err = v.day("to"); err != nil {
+		return from, to, err
 	}
-	if !f.To.IsZero() {
-		f.To = f.To.AddDate(0, 0, 1)
+	if !to.IsZero() {
+		to = to.AddDate(0, 0, 1)
 	}
-	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
-		return f, &web.Problem{Slug: web.BadRequest, Field: "to", Detail: "The last day lies before the first."}
+	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
+		return from, to, &web.Problem{Slug: web.BadRequest, Field: "to", Detail: "The last day lies before the first."}
 	}
-	return f, nil
+	return from, to, nil
 }
 
 // day reads a parameter that is a date.
