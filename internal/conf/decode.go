@@ -237,7 +237,10 @@ func (d *decoder) list(dst reflect.Value, k *key, p place, path string) {
 		at := place{n, p.layer, n.Line}
 		name := fmt.Sprintf("%s[%d]", path, i)
 		if p.Kind != List {
-			name, at.line = path, p.line
+			at.line = p.line
+			if n.Kind != Section { // one word needs no number
+				name = path
+			}
 		}
 		switch {
 		case k.item.shape == sectionShape:

@@ -2,6 +2,7 @@ package conf
 
 import (
 	"strings"
+	"unicode"
 )
 
 // Nearest is the word of choices that a slip of the finger may have turned
@@ -51,9 +52,10 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// hint names the choice that was probably meant, else all of them.
+// hint names the choice that was probably meant, else all of them. A number is
+// no slip of another one.
 func hint(got string, choices []string) string {
-	if near := Nearest(got, choices); near != "" {
+	if near := Nearest(got, choices); near != "" && strings.ContainsFunc(got, unicode.IsLetter) {
 		return "did you mean " + near + "?"
 	}
 	return "one of: " + strings.Join(choices, ", ")

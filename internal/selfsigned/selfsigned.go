@@ -30,6 +30,7 @@ const (
 	RSA3072 Kind = "rsa-3072"
 	RSA4096 Kind = "rsa-4096"
 	P256    Kind = "p-256"
+	P384    Kind = "p-384"
 )
 
 // NewKey makes a private key. RSA takes up to seconds of computing.
@@ -43,8 +44,10 @@ func NewKey(kind Kind) (crypto.Signer, error) {
 		return rsa.GenerateKey(rand.Reader, 4096)
 	case P256:
 		return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	case P384:
+		return ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	}
-	return nil, fmt.Errorf("unknown kind of key %q: want rsa-2048, rsa-3072, rsa-4096 or p-256", kind)
+	return nil, fmt.Errorf("unknown kind of key %q: want rsa-2048, rsa-3072, rsa-4096, p-256 or p-384", kind)
 }
 
 // Request says what a certificate is to hold.
@@ -57,7 +60,7 @@ type Request struct {
 }
 
 // Certificate signs a certificate for key with that same key. It is no CA. A
-// message certificate may sign, and with RSA also be encrypted to; one with
+// message certificate may sign and be encrypted to; one with
 // Hosts may serve and ask in TLS.
 func Certificate(key crypto.Signer, r Request) (*x509.Certificate, error) {
 	if key == nil || r.CommonName == "" || !r.NotAfter.After(r.NotBefore) {
