@@ -27,6 +27,8 @@ const (
 	tagContext1    = 0x81
 	tagExplicit0   = tagContext0 | constructed
 	tagExplicit1   = tagContext1 | constructed
+	tagExplicit2   = 0xa2
+	tagExplicit3   = 0xa3
 	tagHighNumber  = 0x1f
 )
 

@@ -87,7 +87,7 @@ func readAny(message []byte) error {
 	case CompressedData:
 		r, err = NewDecompressor(bytes.NewReader(message), Limits{})
 	default:
-		if _, err = SignerHashes(message); !errors.Is(err, ErrEmbeddedContent) {
+		if _, err = parseDetached(message); !errors.Is(err, ErrEmbeddedContent) {
 			return err
 		}
 		r, err = NewSignedReader(bytes.NewReader(message), Limits{})

@@ -1,11 +1,12 @@
 package smime
 
+import "slices"
+
 // Kind is what a CMS message holds, spelled like the smime-type parameter
 // (RFC 8551 §3.2.2).
 type Kind string
 
-// The kinds that AS2 partners send. AuthEnvelopedData is recognised so that it
-// can be refused by name.
+// The kinds that AS2 partners send.
 const (
 	SignedData        Kind = "signed-data"
 	EnvelopedData     Kind = "enveloped-data"
@@ -40,7 +41,7 @@ func (b *berReader) oid() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	oid, err := b.appendValue(nil, e, 64)
+	oid, err := b.appendValue(nil, e, maxOID)
 	return string(oid), err
 }
 
@@ -48,33 +49,38 @@ func (b *berReader) oid() (string, error) {
 // in it, and passes over the version (RFC 5652 §3): partners set it wrongly,
 // and nothing here depends on it.
 func (b *berReader) enterContent(want Kind) error {
+	_, err := b.enterContentOf(want)
+	return err
+}
+
+// enterContentOf is enterContent where more than one kind may come; it tells
+// which did.
+func (b *berReader) enterContentOf(want ...Kind) (Kind, error) {
 	if err := b.enterNext(tagSequence, "ContentInfo"); err != nil {
-		return err
+		return "", err
 	}
 	oid, err := b.oid()
 	if err != nil {
-		return err
+		return "", err
 	}
 	got, known := kinds[oid]
 	switch {
-	case got == AuthEnvelopedData:
-		return unsupported("AuthEnvelopedData") // authenticated ciphers are not read yet
 	case !known:
-		return malformed("content type %s where %s belongs", oidText(oid), want)
-	case got != want:
-		return malformed("%s where %s belongs", got, want)
+		return "", malformed("content type %s where %s belongs", oidText(oid), want[0])
+	case !slices.Contains(want, got):
+		return "", malformed("%s where %s belongs", got, want[0])
 	}
 	if err := b.enterNext(tagExplicit0, "content"); err != nil {
-		return err
+		return "", err
 	}
-	if err := b.enterNext(tagSequence, string(want)); err != nil {
-		return err
+	if err := b.enterNext(tagSequence, string(got)); err != nil {
+		return "", err
 	}
 	e, err := b.expect(tagInteger, "version")
 	if err != nil {
-		return err
+		return "", err
 	}
-	return b.skip(e)
+	return got, b.skip(e)
 }
 
 // enterEncapsulated opens EncapsulatedContentInfo (RFC 5652 §5.2) up to its

@@ -1,16 +1,18 @@
 package smime
 
 import (
-	"crypto/cipher"
-	"crypto/subtle"
+	"bytes"
 	"io"
+	"slices"
 )
 
-// Decrypter reads the content of EnvelopedData (RFC 5652 §6).
+// Decrypter reads the content of EnvelopedData (RFC 5652 §6) and of
+// AuthEnvelopedData (RFC 5083).
 type Decrypter struct {
 	ber       *berReader
 	in        *octetReader
-	mode      cipher.BlockMode
+	opener    contentOpener
+	kind      Kind
 	cipher    Cipher
 	recipient Recipient
 	buf       []byte // decrypted from next to ready, then still encrypted up to used
@@ -20,19 +22,20 @@ type Decrypter struct {
 	err       error
 }
 
-// NewDecrypter reads the head of an EnvelopedData message in BER or DER, finds
-// which of our recipients it is for, by issuer and serial or key identifier, and
-// unwraps its key. The content is then read from the Decrypter.
+// NewDecrypter reads the head of an EnvelopedData or AuthEnvelopedData message
+// in BER or DER, finds which of our recipients it is for, by issuer and serial
+// or key identifier, and unwraps its key. The content is then read from the
+// Decrypter.
 //
 // Errors: ErrNotRecipient (a *NotRecipientError), ErrUnsupported, ErrMalformed,
 // ErrNesting, ErrLimit, or those of r. A wrong key does not show here.
 func NewDecrypter(r io.Reader, recipients []Recipient, l Limits) (*Decrypter, error) {
 	b := newBERReader(r, l)
-	infos, err := b.envelopeRecipients()
+	kind, infos, err := b.envelopeRecipients()
 	if err != nil {
 		return nil, err
 	}
-	info, ours, err := choose(infos, recipients)
+	unwrap, ours, err := choose(infos, recipients)
 	if err != nil {
 		return nil, err
 	}
@@ -44,20 +47,17 @@ func NewDecrypter(r io.Reader, recipients []Recipient, l Limits) (*Decrypter, er
 	if err != nil {
 		return nil, err
 	}
-	params := newCursor(alg.params)
-	iv := params.bytes(tagOctets)
-	if *params.bad || len(iv) != a.blockSize() {
-		return nil, malformed("initialisation vector of %s", a.name)
-	}
-	mode, err := a.decrypter(ours.contentKey(info.key, a.keySize), iv)
+	opener, err := a.opener(kind, alg.params, unwrap.contentKey)
 	if err != nil {
-		return nil, ErrDecrypt
+		return nil, err
 	}
 	size := int64(chunk)
 	if in.left > 0 { // in one piece, whose length is known; the buffer must not fill up before its end
 		size = min(chunk, in.left+1)
 	}
-	return &Decrypter{ber: b, in: in, mode: mode, cipher: a.name, recipient: ours, buf: make([]byte, size)}, nil
+	return &Decrypter{
+		ber: b, in: in, opener: opener, kind: kind, cipher: a.name, recipient: ours, buf: make([]byte, size),
+	}, nil
 }
 
 // enterEncrypted opens EncryptedContentInfo up to its content.
@@ -90,13 +90,16 @@ func (b *berReader) enterEncrypted() (algorithm, *octetReader, error) {
 // Cipher is how the content is encrypted.
 func (d *Decrypter) Cipher() Cipher { return d.cipher }
 
+// Kind is what the message is: EnvelopedData or AuthEnvelopedData.
+func (d *Decrypter) Kind() Kind { return d.kind }
+
 // Recipient is the one of ours that the message is read as.
 func (d *Decrypter) Recipient() Recipient { return d.recipient }
 
-// Read gives content as it is decrypted, not authenticated by anything: keep it
-// aside until io.EOF. ErrDecrypt is the one answer to a wrong key, content that
-// was changed and bad padding; it comes only at the end. Errors of structure
-// are ErrMalformed, ErrNesting and ErrLimit.
+// Read gives content as it is decrypted, not authenticated by anything before
+// the end: keep it aside until io.EOF. ErrDecrypt is the one answer to a wrong
+// key, content that was changed, bad padding and a wrong tag; it comes only at
+// the end. Errors of structure are ErrMalformed, ErrNesting and ErrLimit.
 func (d *Decrypter) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -112,51 +115,101 @@ func (d *Decrypter) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill decrypts the next chunk but for its last block, which may be padding.
+// fill decrypts the next chunk but for its end, which may be padding or a tag.
 func (d *Decrypter) fill() {
-	size := d.mode.BlockSize()
 	held := copy(d.buf, d.buf[d.ready:d.used])
 	d.next, d.ready = 0, 0
 	n, err := io.ReadFull(d.in, d.buf[held:])
 	d.used = held + n
 	switch {
 	case err == nil:
-		d.ready = d.used - size
-		d.mode.CryptBlocks(d.buf[:d.ready], d.buf[:d.ready])
+		whole := d.used - d.opener.tail()
+		whole -= whole % gcmTagSize
+		if d.err = d.opener.open(d.buf[:whole]); d.err == nil {
+			d.ready = whole
+		}
 	case err == io.EOF || err == io.ErrUnexpectedEOF: // the plain value: end of the content
-		d.last(size)
+		d.last()
 	default:
 		d.err = err
 	}
 }
 
-// last decrypts what is left and takes the padding off (RFC 5652 §6.3).
-func (d *Decrypter) last(size int) {
+// last reads the message to its end and decrypts what is left.
+func (d *Decrypter) last() {
 	// The structure is judged first, and alike for every key.
-	if d.err = d.ber.finish(); d.err != nil {
+	t, err := d.ber.trailer(d.kind)
+	if err != nil {
+		d.err = err
 		return
 	}
-	d.err = ErrDecrypt
-	if d.used == 0 || d.used%size != 0 {
+	plain, err := d.opener.end(d.buf[:d.used], t)
+	if err != nil {
+		d.err = err
 		return
 	}
-	plain := d.buf[:d.used]
-	d.mode.CryptBlocks(plain, plain)
-	pad, good := padding(plain[len(plain)-size:])
-	if !good {
-		return
-	}
-	d.ready = len(plain) - pad
+	d.ready = len(plain)
 	d.err = io.EOF
 }
 
-// padding looks at the last block without branching on what is in it.
-func padding(block []byte) (int, bool) {
-	pad := int(block[len(block)-1])
-	good := subtle.ConstantTimeLessOrEq(1, pad) & subtle.ConstantTimeLessOrEq(pad, len(block))
-	for i, b := range block {
-		outside := subtle.ConstantTimeLessOrEq(i+1+pad, len(block))
-		good &= outside | subtle.ConstantTimeByteEq(b, byte(pad))
+// trailer is what stands behind the content of AuthEnvelopedData.
+type trailer struct {
+	attributes []byte // authAttrs as they are authenticated; nil when there are none
+	mac        []byte
+}
+
+// trailer reads everything behind the content. Of EnvelopedData nothing there
+// matters to us.
+func (b *berReader) trailer(kind Kind) (trailer, error) {
+	var t trailer
+	if kind != AuthEnvelopedData {
+		return t, b.finish()
 	}
-	return pad, good == 1
+	e, ok, err := b.next() // the end of EncryptedContentInfo
+	switch {
+	case err != nil:
+		return t, err
+	case ok:
+		return t, malformed("0x%02x behind the content", e.tag)
+	}
+	e, ok, err = b.next()
+	if err == nil && ok && e.tag == tagExplicit1 {
+		if t.attributes, err = b.authenticated(e); err != nil {
+			return t, err
+		}
+		e, ok, err = b.next()
+	}
+	switch {
+	case err != nil:
+		return t, err
+	case !ok || e.tag&^constructed != tagOctets:
+		return t, malformed("message authentication code is missing")
+	}
+	der, err := b.der(e)
+	if err != nil {
+		return t, err
+	}
+	c := newCursor(der)
+	t.mac = c.bytes(tagOctets)
+	return t, b.finish()
+}
+
+// authenticated reads authAttrs, whose tag is [1] in the message and SET OF
+// where they are authenticated, in the order of DER (RFC 5083 §2.2).
+func (b *berReader) authenticated(e element) ([]byte, error) {
+	der, err := b.der(e)
+	if err != nil {
+		return nil, err
+	}
+	c := newCursor(der)
+	in := c.in(tagExplicit1)
+	var attributes [][]byte
+	for len(in.rest) > 0 {
+		attributes = append(attributes, in.raw(tagSequence))
+	}
+	if *c.bad {
+		return nil, malformed("authenticated attributes cannot be read")
+	}
+	slices.SortFunc(attributes, bytes.Compare)
+	return tlv(tagSet, attributes...), nil
 }

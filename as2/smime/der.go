@@ -1,6 +1,7 @@
 package smime
 
 import (
+	"bytes"
 	"fmt"
 	"math/bits"
 )
@@ -201,11 +202,26 @@ type algorithm struct {
 	params []byte // encoded; nil when absent
 }
 
-func (c *cursor) algorithm() algorithm {
-	in := c.in(tagSequence)
+func (c *cursor) algorithm() algorithm { return c.algorithmAs(tagSequence) }
+
+// algorithmAs reads one that is tagged implicitly.
+func (c *cursor) algorithmAs(tag byte) algorithm {
+	in := c.in(tag)
 	a := algorithm{oid: in.oid()}
 	if len(in.rest) > 0 {
 		a.params = in.rest
 	}
 	return a
+}
+
+// same compares two, taking NULL for absent parameters: half the products write
+// the one and half the other (RFC 5754 §2).
+func (a algorithm) same(b algorithm) bool {
+	plain := func(params []byte) []byte {
+		if bytes.Equal(params, derNull) {
+			return nil
+		}
+		return params
+	}
+	return a.oid == b.oid && bytes.Equal(plain(a.params), plain(b.params))
 }

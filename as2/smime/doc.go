@@ -1,7 +1,8 @@
 // Package smime is the cryptographic message syntax (RFC 5652, 8551, 3274) as
-// AS2 uses it: detached and opaque signatures, encryption to RSA recipients,
-// and compression. Content is streamed, so that memory stays constant whatever
-// a document weighs; everything else in a message is small and bounded.
+// AS2 uses it: detached and opaque signatures, encryption to RSA and
+// elliptic-curve recipients, authenticated (RFC 5083) or not, and compression.
+// Content is streamed, so that memory stays constant whatever a document
+// weighs; everything else in a message is small and bounded.
 //
 // The package trusts no certificate that comes inside a message: a signer is
 // looked up among the caller's pinned certificates and verified with those.

@@ -1,9 +1,6 @@
 package smime
 
 import (
-	"crypto/cipher"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -14,121 +11,72 @@ import (
 // block size.
 const chunk = 64 << 10
 
+// EncryptOptions says how content is encrypted and for whom. Cipher and
+// Recipients are required.
+type EncryptOptions struct {
+	Cipher     Cipher
+	Recipients []*x509.Certificate
+	// Transport wraps the content key for RSA certificates; the zero value is
+	// PKCS #1 v1.5. Certificates of elliptic curves always take key agreement.
+	Transport KeyTransport
+	// KeyID names recipients by subject key identifier instead of issuer and
+	// serial number.
+	KeyID bool
+}
+
 // EncryptedSize is exactly how many bytes NewEncrypter will write for these
 // arguments, so that a Content-Length can be sent before the first of them.
-func EncryptedSize(contentLen int64, c Cipher, recipients []*x509.Certificate) (int64, error) {
-	a, err := cipherByName(c)
+func EncryptedSize(contentLen int64, o EncryptOptions) (int64, error) {
+	e, err := newEnvelope(contentLen, o)
 	if err != nil {
 		return 0, err
 	}
-	keys := make([][]byte, len(recipients))
-	for i, r := range recipients {
-		pub, err := transportKey(r)
-		if err != nil {
-			return 0, err
-		}
-		keys[i] = make([]byte, pub.Size())
+	var infos [][]byte
+	for _, a := range e.addressees {
+		infos = append(infos, a.blank(e.cipher.keySize))
 	}
-	head, err := envelopeHead(contentLen, a, make([]byte, a.blockSize()), recipients, keys)
-	return int64(len(head)) + a.paddedLen(contentLen), err
+	head := e.head(make([]byte, e.cipher.ivSize()), infos)
+	return int64(len(head)) + e.size + e.trailing(), nil
 }
 
-// NewEncrypter writes EnvelopedData (RFC 5652 §6) of a fresh key in DER with
-// definite lengths: contentLen bytes must be written, then Close, which fails
-// if there were fewer. Recipients need RSA certificates; the key is wrapped by
-// PKCS #1 v1.5, the one transport that every AS2 product reads. The head is
-// written before NewEncrypter returns; w gets chunks of 64 KiB and is not closed.
-// An unknown cipher or another kind of key is ErrUnsupported.
-func NewEncrypter(w io.Writer, contentLen int64, c Cipher, recipients []*x509.Certificate) (io.WriteCloser, error) {
-	a, err := cipherByName(c)
+// NewEncrypter encrypts with a fresh key to EnvelopedData (RFC 5652 §6), or to
+// AuthEnvelopedData (RFC 5083) when the cipher is AES-GCM, in DER with definite
+// lengths: contentLen bytes must be written, then Close, which fails if there
+// were fewer. Recipients with RSA certificates get the key by o.Transport, those
+// with certificates of P-256, P-384 and P-521 by key agreement (RFC 5753). The
+// head is written before NewEncrypter returns; w gets chunks of 64 KiB and is
+// not closed. An unknown cipher or another kind of key is ErrUnsupported.
+func NewEncrypter(w io.Writer, contentLen int64, o EncryptOptions) (io.WriteCloser, error) {
+	e, err := newEnvelope(contentLen, o)
 	if err != nil {
 		return nil, err
 	}
-	secret := make([]byte, a.keySize+a.blockSize())
-	rand.Read(secret) // never fails
-	key, iv := secret[:a.keySize], secret[a.keySize:]
-	if a.name == TripleDES {
-		setParity(key)
-	}
-	keys := make([][]byte, len(recipients))
-	for i, r := range recipients {
-		pub, err := transportKey(r)
+	key, iv := e.cipher.newKey()
+	var infos [][]byte
+	for _, a := range e.addressees {
+		info, err := a.info(key)
 		if err != nil {
 			return nil, err
 		}
-		// AS2 partners know no other key transport (RFC 3370 §4.2.1); there is no oracle on this side.
-		if keys[i], err = rsa.EncryptPKCS1v15(rand.Reader, pub, key); err != nil { //nolint:staticcheck // SA1019: see above
-			return nil, fmt.Errorf("encrypt content key for %s: %w", CertificateID(r), err)
-		}
+		infos = append(infos, info)
 	}
-	head, err := envelopeHead(contentLen, a, iv, recipients, keys)
+	sealer, err := e.cipher.sealer(key, iv)
 	if err != nil {
 		return nil, err
 	}
-	mode, err := a.encrypter(key, iv)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(head); err != nil {
+	if _, err := w.Write(e.head(iv, infos)); err != nil {
 		return nil, fmt.Errorf("write encrypted message: %w", err)
 	}
-	buf := make([]byte, min(chunk, a.paddedLen(contentLen)))
-	return &encrypter{w: w, mode: mode, left: contentLen, buf: buf}, nil
-}
-
-func transportKey(c *x509.Certificate) (*rsa.PublicKey, error) {
-	pub, ok := c.PublicKey.(*rsa.PublicKey)
-	if !ok {
-		return nil, unsupported("encrypting to the %s key of %s", c.PublicKeyAlgorithm, CertificateID(c))
-	}
-	return pub, nil
-}
-
-// paddedLen is the content's length with the padding of RFC 5652 §6.3.
-func (a cipherAlgorithm) paddedLen(n int64) int64 {
-	size := int64(a.blockSize())
-	return n + size - n%size
-}
-
-// envelopeHead is everything in front of the encrypted content, which comes last.
-func envelopeHead(contentLen int64, a cipherAlgorithm, iv []byte, recipients []*x509.Certificate, keys [][]byte) ([]byte, error) {
-	if contentLen < 0 || contentLen > 1<<62 {
-		return nil, fmt.Errorf("encrypt %d bytes: not a length", contentLen)
-	}
-	if len(recipients) == 0 {
-		return nil, errors.New("encrypt: no recipient given")
-	}
-	var infos []byte
-	for i, r := range recipients {
-		id, err := encodeIdentity(r)
-		if err != nil {
-			return nil, err
-		}
-		infos = append(infos, tlv(tagSequence, // KeyTransRecipientInfo
-			[]byte{tagInteger, 1, 0},
-			id,
-			algorithmID(oidRSA, derNull), // RFC 3370 §4.2.1: parameters must be NULL
-			tlv(tagOctets, keys[i]))...)
-	}
-	size := a.paddedLen(contentLen)
-	content := append(tlv(tagOID, []byte(oidData)), algorithmID(a.oid, tlv(tagOctets, iv))...)
-	content = appendHeader(content, tagContext0, size)
-	inner := append([]byte{tagInteger, 1, 0}, tlv(tagSet, infos)...)
-	inner = append(appendHeader(inner, tagSequence, int64(len(content))+size), content...)
-	outer := appendHeader(nil, tagSequence, int64(len(inner))+size)
-	outer = append(outer, inner...)
-	head := tlv(tagOID, []byte(oidEnvelopedData))
-	head = append(appendHeader(head, tagExplicit0, int64(len(outer))+size), outer...)
-	return append(appendHeader(nil, tagSequence, int64(len(head))+size), head...), nil
+	return &encrypter{w: w, sealer: sealer, left: contentLen, buf: make([]byte, min(chunk, e.size))}, nil
 }
 
 type encrypter struct {
-	w    io.Writer
-	mode cipher.BlockMode
-	left int64  // bytes of content still to come
-	buf  []byte // a chunk, or less if the whole message is smaller
-	used int
-	err  error
+	w      io.Writer
+	sealer contentSealer
+	left   int64  // bytes of content still to come
+	buf    []byte // a chunk, or less if the whole message is smaller
+	used   int
+	err    error
 }
 
 var errClosed = errors.New("encrypter is closed")
@@ -144,7 +92,7 @@ func (e *encrypter) Write(p []byte) (int, error) {
 	done := 0
 	for done < len(p) {
 		if size := len(e.buf); e.used == 0 && len(p)-done >= size { // whole chunks need no copy
-			e.mode.CryptBlocks(e.buf, p[done:done+size])
+			e.sealer.seal(e.buf, p[done:done+size])
 			e.used = size
 			done += size
 		} else {
@@ -154,9 +102,9 @@ func (e *encrypter) Write(p []byte) (int, error) {
 			if e.used < len(e.buf) {
 				break
 			}
-			e.mode.CryptBlocks(e.buf, e.buf)
+			e.sealer.seal(e.buf, e.buf)
 		}
-		if err := e.flush(); err != nil {
+		if err := e.write(e.buf); err != nil {
 			return done, err
 		}
 	}
@@ -164,17 +112,16 @@ func (e *encrypter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush writes out the buffer, which is encrypted.
-func (e *encrypter) flush() error {
-	_, err := e.w.Write(e.buf[:e.used])
+// write hands on what is encrypted; the buffer is free again then.
+func (e *encrypter) write(encrypted []byte) error {
 	e.used = 0
-	if err != nil {
+	if _, err := e.w.Write(encrypted); err != nil {
 		e.err = fmt.Errorf("write encrypted message: %w", err)
 	}
 	return e.err
 }
 
-// Close pads and writes the rest.
+// Close writes the rest, and the tag if there is one.
 func (e *encrypter) Close() error {
 	if e.err != nil {
 		if errors.Is(e.err, errClosed) {
@@ -186,14 +133,12 @@ func (e *encrypter) Close() error {
 		e.err = fmt.Errorf("encrypt: content is shorter than announced, by %d bytes", e.left)
 		return e.err
 	}
-	size := e.mode.BlockSize()
-	pad := size - e.used%size
-	for range pad { // RFC 5652 §6.3; a chunk that is not full has room for it
-		e.buf[e.used] = byte(pad)
-		e.used++
+	// A chunk that is not full has room for the padding.
+	rest := e.sealer.end(e.buf[:e.used])
+	if tag := e.sealer.mac(); tag != nil {
+		rest = append(rest, tlv(tagOctets, tag)...)
 	}
-	e.mode.CryptBlocks(e.buf[:e.used], e.buf[:e.used])
-	if err := e.flush(); err != nil {
+	if err := e.write(rest); err != nil {
 		return err
 	}
 	e.err = errClosed

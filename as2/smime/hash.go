@@ -20,14 +20,15 @@ type digestAlgorithm struct {
 
 var digestAlgorithms = []digestAlgorithm{
 	{crypto.SHA1, "sha-1", oidSHA1, oidSHA1WithRSA, oidECDSAWithSHA1, []string{"sha1", "rsasha1"}},
-	{crypto.SHA256, "sha-256", oidSHA256, oidSHA256WithRSA, oidECDSAWithSHA256, []string{"sha256", "rsasha256", "sha2256"}},
-	{crypto.SHA384, "sha-384", oidSHA384, oidSHA384WithRSA, oidECDSAWithSHA384, []string{"sha384", "rsasha384", "sha2384"}},
-	{crypto.SHA512, "sha-512", oidSHA512, oidSHA512WithRSA, oidECDSAWithSHA512, []string{"sha512", "rsasha512", "sha2512"}},
+	{crypto.SHA256, "sha-256", oidSHA256, oidSHA256WithRSA, oidECDSAWithSHA256, []string{"sha256", "rsasha256", "sha2256", "rsassapsssha256"}},
+	{crypto.SHA384, "sha-384", oidSHA384, oidSHA384WithRSA, oidECDSAWithSHA384, []string{"sha384", "rsasha384", "sha2384", "rsassapsssha384"}},
+	{crypto.SHA512, "sha-512", oidSHA512, oidSHA512WithRSA, oidECDSAWithSHA512, []string{"sha512", "rsasha512", "sha2512", "rsassapsssha512"}},
 }
 
 // HashByName finds a digest under any spelling seen in micalg parameters and
 // MIC fields: sha1, SHA-256, rsa-sha256, sha2_256 and the like; case, dashes
 // and underscores do not count. It knows SHA-1, SHA-256, SHA-384 and SHA-512.
+// QUIRK(as2-lib): names the digest of a PSS signature rsassa-pss-sha-256.
 func HashByName(name string) (crypto.Hash, bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	name = strings.ReplaceAll(strings.ReplaceAll(name, "-", ""), "_", "")

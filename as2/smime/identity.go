@@ -68,6 +68,20 @@ func encodeIdentity(c *x509.Certificate) ([]byte, error) {
 	return tlv(tagSequence, c.RawIssuer, serial), nil
 }
 
+// encodeKeyID writes subjectKeyIdentifier, which has the tag [0] among the
+// identifiers of signers and of recipients (RFC 5652 §5.3, §6.2.1): that of the
+// certificate, or the computed one if it has none.
+func encodeKeyID(c *x509.Certificate) ([]byte, error) {
+	id := c.SubjectKeyId
+	if len(id) == 0 {
+		id = computedKeyID(c)
+	}
+	if len(id) == 0 {
+		return nil, fmt.Errorf("%s has no key identifier, and its public key cannot be read to compute one", CertificateID(c))
+	}
+	return tlv(tagContext0, id), nil
+}
+
 func (i identity) text() ID {
 	if i.issuer == nil {
 		return ID{KeyID: hexText(i.keyID)}
@@ -114,9 +128,15 @@ func sameName(a, b []byte) bool {
 const (
 	unreadableName = "an unreadable name"
 	maxText        = 256
+	// maxName is the longest name that is taken apart, in bytes: to write one as
+	// text takes time by the square of its parts. Real ones have a few hundred.
+	maxName = 4 << 10
 )
 
 func nameText(der []byte) string {
+	if len(der) > maxName {
+		return unreadableName
+	}
 	var rdn pkix.RDNSequence
 	if rest, err := asn1.Unmarshal(der, &rdn); err != nil || len(rest) > 0 {
 		return unreadableName

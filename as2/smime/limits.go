@@ -27,6 +27,13 @@ const (
 	defaultInflateRatio = 250
 	defaultInflateTotal = 2 << 30
 
+	// maxRecipients is how many recipients a message may name. Each is compared
+	// with every certificate of ours; real messages have one to five.
+	maxRecipients = 256
+	// maxKeyingMaterial is how many bytes of user keying material a key agreement
+	// may have; RFC 5753 knows no use for more than 64.
+	maxKeyingMaterial = 4 << 10
+
 	// inflateGrace is the output up to which the ratio is not looked at:
 	// a short message of blanks is no bomb.
 	inflateGrace = 1 << 20

@@ -3,7 +3,6 @@ package smime
 import (
 	"bytes"
 	"crypto"
-	"encoding/asn1"
 	"fmt"
 	"testing"
 
@@ -37,12 +36,8 @@ func TestMozillaVerifiesOurSignatures(t *testing.T) {
 func TestMozillaSignaturesVerify(t *testing.T) {
 	t.Parallel()
 	content := payload(3000)
-	oids := map[crypto.Hash]asn1.ObjectIdentifier{
-		crypto.SHA1: pkcs7.OIDDigestAlgorithmSHA1, crypto.SHA256: pkcs7.OIDDigestAlgorithmSHA256,
-		crypto.SHA384: pkcs7.OIDDigestAlgorithmSHA384, crypto.SHA512: pkcs7.OIDDigestAlgorithmSHA512,
-	}
 	for _, signer := range []party{partner(), p256(), p384()} {
-		for h, oid := range oids {
+		for h, oid := range mozillaDigests {
 			sd, err := pkcs7.NewSignedData(content)
 			if err != nil {
 				t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 )
 
@@ -14,7 +15,7 @@ var digestNames = []string{"sha1", "sha256", "sha384", "sha512"}
 func TestOpenSSLVerifiesOurSignatures(t *testing.T) {
 	t.Parallel()
 	content := []byte("Content-Type: text/plain\r\n\r\nISA*00*\nwith a lone line feed")
-	signers := map[string]func() party{"rsa": partner, "p256": p256, "p384": p384}
+	signers := map[string]func() party{"rsa": partner, "p256": p256, "p384": p384, "p521": p521}
 	for name, signer := range signers {
 		for _, digest := range digestNames {
 			for _, variant := range []string{"plain", "no certificates", "no attributes", "chain"} {
@@ -48,15 +49,17 @@ func TestOpenSSLVerifiesOurSignatures(t *testing.T) {
 func TestOpenSSLSignaturesVerify(t *testing.T) {
 	t.Parallel()
 	content := []byte("Content-Type: text/plain\r\n\r\nISA*00*\nwith a lone line feed")
-	signers := map[string]func() party{"rsa": partner, "p256": p256, "p384": p384}
+	signers := map[string]func() party{"rsa": partner, "p256": p256, "p384": p384, "p521": p521}
 	flags := map[string][]string{
 		"plain": nil, "no certificates": {"-nocerts"}, "no attributes": {"-noattr"}, "key identifier": {"-keyid"},
 		"stream": {"-stream"}, "pss": {"-keyopt", "rsa_padding_mode:pss"},
+		"pss without a salt":        {"-keyopt", "rsa_padding_mode:pss", "-keyopt", "rsa_pss_saltlen:0"},
+		"pss with the longest salt": {"-keyopt", "rsa_padding_mode:pss", "-keyopt", "rsa_pss_saltlen:max"},
 	}
 	for name, signer := range signers {
 		for _, digest := range digestNames {
 			for variant, more := range flags {
-				if variant == "pss" && name != "rsa" {
+				if strings.HasPrefix(variant, "pss") && name != "rsa" {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s %s %s", name, digest, variant), func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"math/big"
 	"os"
@@ -30,7 +31,18 @@ type party struct {
 }
 
 func (p party) recipient() Recipient {
-	return Recipient{Certificate: p.cert, Key: p.key.(crypto.Decrypter)}
+	r := Recipient{Certificate: p.cert}
+	switch key := p.key.(type) {
+	case crypto.Decrypter:
+		r.Key = key
+	case *ecdsa.PrivateKey:
+		agree, err := key.ECDH()
+		if err != nil {
+			panic(err)
+		}
+		r.Agree = agree
+	}
+	return r
 }
 
 func (p party) pins() []*x509.Certificate { return []*x509.Certificate{p.cert} }
@@ -84,6 +96,7 @@ var (
 	lookalike = sync.OnceValue(func() party { return newRSA("partner.northwind.example", 0x4f22) })
 	p256      = sync.OnceValue(func() party { return newECDSA("p256.northwind.example", 0x256, elliptic.P256()) })
 	p384      = sync.OnceValue(func() party { return newECDSA("p384.northwind.example", 0x384, elliptic.P384()) })
+	p521      = sync.OnceValue(func() party { return newECDSA("p521.northwind.example", 0x521, elliptic.P521()) })
 )
 
 func sumOf(h crypto.Hash, content []byte) []byte {
@@ -108,8 +121,13 @@ func sign(t testing.TB, content []byte, o SignOptions) []byte {
 
 func encrypt(t testing.TB, content []byte, c Cipher, to ...*x509.Certificate) []byte {
 	t.Helper()
+	return encryptWith(t, content, EncryptOptions{Cipher: c, Recipients: to})
+}
+
+func encryptWith(t testing.TB, content []byte, o EncryptOptions) []byte {
+	t.Helper()
 	var out bytes.Buffer
-	w, err := NewEncrypter(&out, int64(len(content)), c, to)
+	w, err := NewEncrypter(&out, int64(len(content)), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,13 +274,22 @@ func (o openssl) party(name string, p party) (cert, key string) {
 // run gives what the command prints.
 func (o openssl) run(args ...string) []byte {
 	o.t.Helper()
+	out, err := o.try(args...)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return out
+}
+
+// try is run for a command that may fail.
+func (o openssl) try(args ...string) ([]byte, error) {
 	cmd := exec.Command("openssl", args...)
 	cmd.Dir = o.dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		o.t.Fatalf("openssl %s: %v\n%s", strings.Join(args, " "), err, &stderr)
+		return nil, fmt.Errorf("openssl %s: %w\n%s", strings.Join(args, " "), err, &stderr)
 	}
-	return out
+	return out, nil
 }

@@ -96,7 +96,11 @@ func (b *berReader) signedRest(contentType string) (*signedData, error) {
 	}
 }
 
-// embedded collects the certificates that can be read; others are of no
+// maxEmbedded is how many certificates out of a message are looked at: each is
+// compared with every signer. A chain has two to four.
+const maxEmbedded = 64
+
+// embedded collects the first certificates that can be read; others are of no
 // consequence, as none is trusted.
 func embedded(der []byte) []*x509.Certificate {
 	certificates := []*x509.Certificate{}
@@ -104,7 +108,7 @@ func embedded(der []byte) []*x509.Certificate {
 	set := c.in(tagExplicit0)
 	for {
 		_, _, raw, ok := set.next()
-		if !ok {
+		if !ok || len(certificates) == maxEmbedded {
 			return certificates
 		}
 		if cert, err := x509.ParseCertificate(raw); err == nil {

@@ -17,6 +17,7 @@ const maxSigners = 16
 type signerInfo struct {
 	id        identity
 	digest    digestAlgorithm // zero when unknown
+	digestAlg algorithm       // digest as the message has it
 	alg       algorithm
 	signature []byte
 
@@ -25,6 +26,7 @@ type signerInfo struct {
 	contentType   string
 	messageDigest []byte
 	signingTime   time.Time
+	protection    []byte // CMSAlgorithmProtection, whole; nil when absent
 
 	err error
 }
@@ -51,10 +53,10 @@ func parseSigner(set *cursor) *signerInfo {
 	s := &signerInfo{}
 	in.bytes(tagInteger)
 	s.id = in.identity()
-	digest := in.algorithm()
+	s.digestAlg = in.algorithm()
 	var known bool
-	if s.digest, known = digestByOID(digest.oid); !known {
-		s.err = unsupported("digest %s", oidText(digest.oid))
+	if s.digest, known = digestByOID(s.digestAlg.oid); !known {
+		s.err = unsupported("digest %s", oidText(s.digestAlg.oid))
 	}
 	if in.peek() == tagExplicit0 {
 		s.signed = true
@@ -85,6 +87,9 @@ func (s *signerInfo) parseAttributes(c cursor) error {
 			s.messageDigest = values.bytes(tagOctets)
 		case oidAttrSigningTime:
 			s.signingTime = values.time()
+		case oidAttrProtection:
+			_, _, value, _ := values.next()
+			s.protection = append([]byte{}, value...) // there, even when empty
 		default:
 			continue
 		}
@@ -95,6 +100,23 @@ func (s *signerInfo) parseAttributes(c cursor) error {
 	}
 	if !seen[oidAttrContentType] || !seen[oidAttrMessageDigest] { // RFC 5652 §5.3
 		return malformed("signed attributes lack the content type or the message digest")
+	}
+	return nil
+}
+
+// checkProtection holds the algorithms of the signer to those that the attribute
+// of RFC 6211 §2 states, if there is one: its signatureAlgorithm is tagged [1],
+// and a macAlgorithm has no place in it.
+func (s *signerInfo) checkProtection() error {
+	if s.protection == nil {
+		return nil
+	}
+	c := newCursor(s.protection)
+	in := c.in(tagSequence)
+	digest := in.algorithm()
+	signature := in.algorithmAs(tagExplicit1)
+	if *c.bad || len(in.rest) > 0 || !digest.same(s.digestAlg) || !signature.same(s.alg) {
+		return fmt.Errorf("%w: its algorithms are not those that its algorithm protection attribute names", ErrSignature)
 	}
 	return nil
 }

@@ -20,29 +20,42 @@ func (zeroReader) Read(p []byte) (int, error) {
 
 // Not parallel: it looks at the memory of the whole process.
 func TestMemoryIsConstant(t *testing.T) {
-	const size = 64 << 20
-	partner()
-	n := allocated(func() {
-		r, w := io.Pipe()
-		go func() {
-			e, err := NewEncrypter(w, size, AES256CBC, partner().pins())
-			if err == nil {
-				_, err = io.Copy(e, zeros(size))
-				err = errors.Join(err, e.Close())
-			}
-			w.CloseWithError(err)
-		}()
-		d, err := NewDecrypter(r, []Recipient{partner().recipient()}, Limits{})
-		if err != nil {
-			t.Error(err)
-			return
+	const large, small = 256 << 20, 1 << 20
+	for name, o := range map[string]EncryptOptions{
+		"CBC, RSA":      {Cipher: AES256CBC, Recipients: partner().pins()},
+		"GCM, RSA":      {Cipher: AES256GCM, Recipients: partner().pins(), Transport: KeyTransport{OAEP: true}},
+		"CBC, EC":       {Cipher: AES128CBC, Recipients: p256().pins()},
+		"GCM, EC":       {Cipher: AES128GCM, Recipients: p521().pins()},
+		"GCM, RSA + EC": {Cipher: AES128GCM, Recipients: append(p384().pins(), partner().cert), KeyID: true},
+	} {
+		few := allocated(func() { throughPipe(t, small, o) })
+		many := allocated(func() { throughPipe(t, large, o) })
+		if many > few+256<<10 {
+			t.Errorf("%s: %d bytes allocated for %d of content, %d for %d", name, many, large, few, small)
 		}
-		if n, err := io.Copy(io.Discard, d); err != nil || n != size {
-			t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+// throughPipe encrypts size bytes and decrypts them on the other side.
+func throughPipe(t *testing.T, size int64, o EncryptOptions) {
+	r, w := io.Pipe()
+	go func() {
+		e, err := NewEncrypter(w, size, o)
+		if err == nil {
+			_, err = io.Copy(e, zeros(size))
+			err = errors.Join(err, e.Close())
 		}
-	})
-	if n > 1<<20 {
-		t.Errorf("%d bytes allocated for %d of content", n, size)
+		w.CloseWithError(err)
+	}()
+	d, err := NewDecrypter(r, []Recipient{partner().recipient(), p256().recipient(), p384().recipient(), p521().recipient()}, Limits{})
+	if err != nil {
+		r.CloseWithError(err)
+		t.Error(err)
+		return
+	}
+	if n, err := io.Copy(io.Discard, d); err != nil || n != size {
+		r.CloseWithError(err)
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }
 
@@ -99,7 +112,7 @@ func BenchmarkEncrypt(b *testing.B) {
 			b.SetBytes(size)
 			b.ReportAllocs()
 			for b.Loop() {
-				w, err := NewEncrypter(io.Discard, size, c, partner().pins())
+				w, err := NewEncrypter(io.Discard, size, EncryptOptions{Cipher: c, Recipients: partner().pins()})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -28,7 +27,7 @@ type Verification struct {
 	Hash        crypto.Hash         // digest algorithm of the signature; the MIC follows it
 	Digest      []byte              // of the content, by Hash
 	SigningTime time.Time           // as the signer claims; zero when not stated
-	Embedded    []*x509.Certificate // from the message: for display, trusted for nothing
+	Embedded    []*x509.Certificate // from the message, the first 64: for display, trusted for nothing
 	Signers     []SignerReport      // in the order of the message
 }
 
@@ -50,22 +49,6 @@ func VerifyDetached(sig []byte, digest func(crypto.Hash) ([]byte, error), pinned
 		return nil, err
 	}
 	return sd.verify(digest, pinned)
-}
-
-// SignerHashes tells which digests of the content VerifyDetached may ask for,
-// without unsupported ones. Its errors are those of VerifyDetached.
-func SignerHashes(sig []byte) ([]crypto.Hash, error) {
-	sd, err := parseDetached(sig)
-	if err != nil {
-		return nil, err
-	}
-	var hashes []crypto.Hash
-	for _, s := range sd.signers {
-		if h := s.digest.hash; h != 0 && !slices.Contains(hashes, h) {
-			hashes = append(hashes, h)
-		}
-	}
-	return hashes, nil
 }
 
 // verify looks for a valid signature of a pinned certificate.
@@ -156,6 +139,9 @@ func (sd *signedData) check(s *signerInfo, c *x509.Certificate, content func(cry
 	if err != nil {
 		return err
 	}
+	if err := s.checkProtection(); err != nil {
+		return err
+	}
 	if s.contentType != sd.contentType { // RFC 5652 §11.1
 		return fmt.Errorf("%w: content type differs", ErrDigest)
 	}
@@ -182,10 +168,11 @@ func (s *signerInfo) verifySum(key crypto.PublicKey, sum []byte) error {
 		case oidRSA, s.digest.rsaOID: // RFC 5754 §3.2 wants both accepted
 			good = rsa.VerifyPKCS1v15(pub, h, sum, s.signature) == nil
 		case oidRSAPSS:
-			if err := s.checkPSS(); err != nil {
+			options, err := s.pss()
+			if err != nil {
 				return err
 			}
-			good = rsa.VerifyPSS(pub, h, sum, s.signature, nil) == nil
+			good = rsa.VerifyPSS(pub, h, sum, s.signature, options) == nil
 		default:
 			return s.unsupported("an RSA")
 		}
@@ -207,32 +194,4 @@ func (s *signerInfo) verifySum(key crypto.PublicKey, sum []byte) error {
 
 func (s *signerInfo) unsupported(key string) error {
 	return unsupported("signature algorithm %s with %s and %s key", oidText(s.alg.oid), s.digest.name, key)
-}
-
-// checkPSS wants RSASSA-PSS parameters (RFC 4056 §2.2) that name the digest of
-// the signer for both of their hashes.
-func (s *signerInfo) checkPSS() error {
-	hash, mask := oidSHA1, oidSHA1 // the defaults
-	c := newCursor(s.alg.params)
-	in := c.in(tagSequence)
-	if in.peek() == tagExplicit0 {
-		field := in.in(tagExplicit0)
-		hash = field.algorithm().oid
-	}
-	if in.peek() == tagExplicit1 {
-		field := in.in(tagExplicit1)
-		mgf := field.algorithm()
-		if mgf.oid != oidMGF1 {
-			return unsupported("mask generation %s", oidText(mgf.oid))
-		}
-		params := cursor{rest: mgf.params, bad: c.bad}
-		mask = params.algorithm().oid
-	}
-	if *c.bad {
-		return malformed("RSASSA-PSS parameters cannot be read")
-	}
-	if hash != s.digest.oid || mask != hash {
-		return unsupported("RSASSA-PSS with hashes that differ")
-	}
-	return nil
 }
