@@ -133,6 +133,8 @@ var examples = []struct {
 	{"proxy wants a login, its status noted", with(fails(fault.PhaseProxy, fault.CauseProxyAuth), func(o *fault.Outcome) { o.Status = 407 }), History{}, "proxy-login"},
 	{"proxy refuses, its status noted", with(fails(fault.PhaseProxy, fault.CauseProxy), func(o *fault.Outcome) { o.Status = 502 }), History{}, "proxy"},
 	{"202, MDN later", answer(202, fault.AckAsync), History{}, "http-accepted"},
+	{"204, MDN later", answer(204, fault.AckAsync), History{}, "http-accepted"},
+	{"299, MDN later", answer(299, fault.AckAsync), History{}, "http-accepted"},
 	{"200 and a lost body, MDN later", with(answer(200, fault.AckAsync), func(o *fault.Outcome) { o.Cause = fault.CauseReset }), History{}, "http-accepted"},
 	{"204, none asked", answer(204, fault.AckNotAsked), History{}, "http-only"},
 	{"HTML instead of a receipt", answer(200, fault.AckSync), History{}, "receipt-absent"},

@@ -16,6 +16,10 @@ import (
 // holds nothing.
 const idleTimeout = 90 * time.Second
 
+// defaultContinue is how long 100 Continue is waited for: many servers that know
+// it answer at once, and those that do not never will.
+const defaultContinue = 2 * time.Second
+
 // maxHeader bounds status line and headers of a response.
 const maxHeader = 64 << 10
 
@@ -39,6 +43,9 @@ type Settings struct {
 	Connect time.Duration
 	// Connections bounds the open connections to one host. Zero: 4.
 	Connections int
+	// Continue bounds the wait for 100 Continue (Limits.Expect); then the body is
+	// sent all the same. Zero: 2 s.
+	Continue time.Duration
 	// Resolver looks names up. Nil: the system's.
 	Resolver *net.Resolver
 	// Now is the clock that certificates are judged by. Nil: time.Now.
@@ -58,6 +65,10 @@ func NewClient(s Settings) (*http.Client, error) {
 	if connections <= 0 {
 		connections = 4
 	}
+	wait := s.Continue
+	if wait <= 0 {
+		wait = defaultContinue
+	}
 	protocols := new(http.Protocols)
 	// One document a connection at a time: with HTTP/2 a stalled document
 	// would hold others, and GOAWAY would invite net/http to send again.
@@ -73,6 +84,7 @@ func NewClient(s Settings) (*http.Client, error) {
 			MaxIdleConnsPerHost:    connections,
 			IdleConnTimeout:        idleTimeout,
 			MaxResponseHeaderBytes: maxHeader,
+			ExpectContinueTimeout:  wait,
 			WriteBufferSize:        16 << 10, // a usual invoice in one write
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -31,6 +31,7 @@ const headSize = 4 << 10
 type Limits struct {
 	Body     int64            // bytes of the response body kept: 1 MiB
 	Send     time.Duration    // longest time without progress, sending and receiving: 60 s
+	Expect   bool             // ask before the body is sent: Expect: 100-continue (RFC 9110 §10.1.1)
 	Response time.Duration    // from the last byte sent to the headers, and again from there to the end of the body: 300 s
 	Now      func() time.Time // wall clock, to read a Retry-After date: time.Now
 }
@@ -64,8 +65,14 @@ type Response struct {
 // to the caller. A status that was read counts even if the connection breaks
 // later or the answer came before everything was sent.
 //
+// With l.Expect the body waits for 100 Continue, at most Settings.Continue. A
+// partner who gives his final answer instead gets nothing of it; if that answer
+// is a 2xx, the Outcome is that of a connection that broke before the body, with
+// Status 0, since there is nothing that he could have accepted. The Response
+// has what he said: a refusal in the words of the protocol may be in it.
+//
 // Do takes req over: it strips what would let net/http send it again or wait
-// for 100-continue, and closes the body. After Do returned nobody reads the
+// unasked, and closes the body. After Do returned nobody reads the
 // body any more. Credentials in the URL are not used. It blocks at most for
 // the connection (Settings.Connect), the progress and the answer that l
 // allows; while all connections of c are taken it waits for a free one.
@@ -73,7 +80,7 @@ func Do(ctx context.Context, c *http.Client, req *http.Request, l Limits) (*Resp
 	l = l.filled()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	rec := newRecorder(req, l, cancel)
+	rec := newRecorder(req, l, continueWait(c), cancel)
 	defer rec.watch.stop()
 
 	res, err := roundTripper(c).RoundTrip(rec.prepare(ctx, req))
@@ -84,11 +91,22 @@ func Do(ctx context.Context, c *http.Client, req *http.Request, l Limits) (*Resp
 	defer res.Body.Close()
 	rec.headersRead()
 	out := rec.answer(res, l.Now())
+	if rec.withheld() && res.StatusCode >= 200 && res.StatusCode < 300 {
+		out = rec.unasked(out)
+	}
 	response := &Response{Status: res.StatusCode, Header: res.Header}
 	response.Body, response.Truncated, err = readBody(rec, res.Body, l.Body)
 	out.Head = response.Body[:min(len(response.Body), headSize)]
 	rec.finish(ctx, &out, response.Truncated, err, l.Body)
 	return response, out
+}
+
+// continueWait is how long the client waits for 100 Continue.
+func continueWait(c *http.Client) time.Duration {
+	if t, ok := roundTripper(c).(*http.Transport); ok {
+		return t.ExpectContinueTimeout
+	}
+	return 0
 }
 
 func roundTripper(c *http.Client) http.RoundTripper {
@@ -142,7 +160,7 @@ func (r *recorder) finish(ctx context.Context, out *fault.Outcome, truncated boo
 	switch {
 	case err != nil && out.Cause == fault.CauseNone:
 		out.Cause, out.Detail = r.brokenAnswer(ctx, err)
-	case truncated:
+	case truncated && out.Cause == fault.CauseNone:
 		out.Detail = fmt.Sprintf("The answer (status %d) is longer than %d bytes, the rest was not read", out.Status, limit)
 	case out.Phase == fault.PhaseResponse:
 		out.Phase = fault.PhaseDone

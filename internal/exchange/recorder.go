@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
@@ -17,6 +18,7 @@ type recorder struct {
 	host   string // host:port of the partner, for sentences
 	secure bool   // https
 	limits Limits
+	wait   time.Duration // for 100 Continue
 	watch  watch
 	body   *sentBody // nil: the request has none
 
@@ -41,12 +43,14 @@ type recorder struct {
 
 type recorderKey struct{}
 
-// stripped never goes to a partner.
-// QUIRK(BizTalk behind proxies): 100-continue is refused or never comes.
+// stripped never goes to a partner as the caller set it.
+// QUIRK(BizTalk behind proxies): 100-continue is refused or never comes, so
+// Expect is sent only with Limits.Expect.
 var stripped = []string{"Idempotency-Key", "X-Idempotency-Key", "Expect"}
 
-func newRecorder(req *http.Request, l Limits, cancel context.CancelCauseFunc) *recorder {
+func newRecorder(req *http.Request, l Limits, wait time.Duration, cancel context.CancelCauseFunc) *recorder {
 	return &recorder{
+		wait:   wait,
 		host:   req.URL.Host,
 		secure: req.URL.Scheme == "https",
 		limits: l,
@@ -75,6 +79,8 @@ func (r *recorder) prepare(ctx context.Context, req *http.Request) *http.Request
 		GotConn:              r.gotConn,
 		WroteRequest:         func(i httptrace.WroteRequestInfo) { r.wroteRequest(i.Err) },
 		GotFirstResponseByte: r.firstByte,
+		Wait100Continue:      r.expecting,
+		Got100Continue:       r.goOn,
 	})
 	out := req.Clone(ctx)
 	if out.Header == nil {
@@ -89,8 +95,13 @@ func (r *recorder) prepare(ctx context.Context, req *http.Request) *http.Request
 		}
 	}
 	if out.Body != nil && out.Body != http.NoBody {
-		r.body = &sentBody{rec: r, body: out.Body}
+		r.body = &sentBody{rec: r, body: out.Body, asked: make(chan struct{}), over: make(chan struct{})}
 		out.Body = r.body
+		if r.limits.Expect {
+			out.Header["Expect"] = []string{"100-continue"}
+		} else {
+			r.body.goOn()
+		}
 	}
 	return out
 }
@@ -204,9 +215,47 @@ func (r *recorder) sent() {
 	}
 }
 
+// wroteRequest is also told when the body was held back for good.
 func (r *recorder) wroteRequest(err error) {
-	if err == nil {
+	if err == nil && !r.withheld() {
 		r.sent()
+	}
+}
+
+// expecting notes that the partner was asked whether the body may come.
+func (r *recorder) expecting() {
+	r.firstBodyByte()                                 // what was written so far is not of the body
+	r.watch.progress(stageSend, r.limits.Send+r.wait) // the wait is ours
+}
+
+// goOn notes that the body may come.
+func (r *recorder) goOn() {
+	r.mu.Lock()
+	r.answered = false // what came was not the answer
+	r.mu.Unlock()
+	r.body.goOn()
+}
+
+// overdue reports whether the body may go out unanswered: the partner was
+// silent as long as we wait for 100 Continue.
+func (r *recorder) overdue() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.answered
+}
+
+// withheld reports whether nothing of the body was sent, because the partner
+// was asked first and did not say 100 Continue.
+func (r *recorder) withheld() bool {
+	return r.body != nil && !r.body.wentOut()
+}
+
+// unasked is the outcome of an exchange in which the partner gave his final
+// answer, a good one, to a document that he never got.
+func (r *recorder) unasked(answer fault.Outcome) fault.Outcome {
+	return fault.Outcome{
+		Phase: fault.PhaseRequest, Cause: fault.CauseReset, Suspect: r.host, Headers: answer.Headers,
+		Detail: fmt.Sprintf("%s answered %d without having taken the document, which waited for 100 Continue", r.host, answer.Status),
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 	long  = time.Minute
 )
 
-func TestTimeOutsByPhase(t *testing.T) {
+func TestRow78TimeOutsByPhase(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		limits exchange.Limits
