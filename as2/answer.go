@@ -1,10 +1,12 @@
 package as2
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/rand"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -26,6 +28,7 @@ type answerer struct {
 	now      time.Time
 	boundary func() string
 	unique   func() string // left side of their Message-IDs
+	told     string        // why a message is refused, for people; empty: as refusalTexts has it
 }
 
 // answer makes the MDN for a message. It is signed if that was asked, also for
@@ -56,18 +59,29 @@ func (w answerer) answer(q request, a *Agreement, d Disposition, mic *MIC) (*Ans
 	}
 	return &Answer{
 		MessageID: id,
-		Headers: append([]Field{
-			{"AS2-Version", as2Version},
+		Headers: slices.Concat(w.version(a), []Field{
 			{"AS2-From", q.rawTo}, // RFC 4130 §6.2: the two names change places
 			{"AS2-To", q.rawFrom},
 			{"Message-ID", id},
 			{"Date", w.now.UTC().Format(http.TimeFormat)},
 			{product, w.product},
 			{"MIME-Version", "1.0"},
-		}, outer.header...),
+		}, outer.header),
 		Body:        []byte(body.String()),
 		Disposition: d.String(),
 	}, nil
+}
+
+// version says what we speak to a partner; nil is a stranger. An MDN names no
+// features: they are what messages are sent by.
+func (w answerer) version(a *Agreement) []Field {
+	switch {
+	case a == nil:
+		return []Field{{"AS2-Version", as2Version}}
+	case a.version() == version13:
+		return []Field{{"AS2-Version", version13}, {"AS2-Product", versionedProduct(w.product)}}
+	}
+	return []Field{{"AS2-Version", a.version()}}
 }
 
 // answerDigest is the digest that the MDN is signed with: the first that was
@@ -122,7 +136,7 @@ func (w answerer) words(q request, d Disposition) string {
 		lines = append(lines, "The message was accepted and its content is held safely.",
 			"This says nothing about what the document means to its reader.")
 	} else {
-		lines = append(lines, "The message was not accepted.", refusalTexts[d.Text])
+		lines = append(lines, "The message was not accepted.", cmp.Or(w.told, refusalTexts[d.Text]))
 	}
 	return strings.Join(lines, "\r\n")
 }

@@ -56,9 +56,10 @@ func Build(w io.Writer, a Agreement, d Document, payload io.ReadSeeker, now time
 func layers(a Agreement, d Document, payload io.ReadSeeker, now time.Time, boundary func() string) (entity, Rendition, error) {
 	part := documentPart(a, d, payload)
 	outer, r, err := part, Rendition{}, error(nil)
-	r.Entity = Entity{Header: part.headerBlock(), Encoding: TransferEncoding(transferEncoding(a))}
+	encoding := transferEncoding(a, d)
+	r.Entity = Entity{Header: part.headerBlock(), Encoding: encoding}
 	if a.Sign == 0 {
-		if r.MICs, err = unsignedMICs(a, part, documentBody(Binary, payload, d.Size)); err != nil {
+		if r.MICs, err = unsignedMICs(a, encoding, part, documentBody(Binary, payload, d.Size)); err != nil {
 			return outer, r, err
 		}
 		if !encrypts(a) && !compresses(a) {
@@ -98,7 +99,7 @@ func layers(a Agreement, d Document, payload io.ReadSeeker, now time.Time, bound
 
 // unsignedMICs are over the content alone, or over the whole part once it is
 // encrypted or compressed (RFC 4130 §7.3.1, RFC 5402 §4.2, §4.3).
-func unsignedMICs(a Agreement, part, content entity) ([]MIC, error) {
+func unsignedMICs(a Agreement, encoding TransferEncoding, part, content entity) ([]MIC, error) {
 	covered := []func(io.Writer) error{content.body}
 	switch {
 	case encrypts(a):
@@ -106,7 +107,7 @@ func unsignedMICs(a Agreement, part, content entity) ([]MIC, error) {
 	case compresses(a):
 		// QUIRK(OpenAS2): leaves the headers out where RFC 5402 §4.3 has them in.
 		covered = []func(io.Writer) error{part.write, part.body}
-	case a.TransferEncoding == Base64:
+	case encoding == Base64:
 		// RFC 4130 is silent on whether the encoded or the decoded content
 		// counts.
 		covered = append(covered, part.body)
@@ -126,6 +127,9 @@ func unsignedMICs(a Agreement, part, content entity) ([]MIC, error) {
 
 func encrypts(a Agreement) bool { return a.Encrypt != "" && a.Encrypt != noCipher }
 
+// compresses reports whether a message is compressed.
+// QUIRK(Amazon): takes none that is. QUIRK(as2-lib): its receipts for what is
+// compressed before it is signed name a wrong MIC.
 func compresses(a Agreement) bool {
 	return a.Compress == CompressBeforeSign || a.Compress == CompressAfterSign
 }

@@ -2,6 +2,7 @@ package as2
 
 import (
 	"crypto"
+	"crypto/rsa"
 	"crypto/x509"
 	"net/url"
 	"strings"
@@ -28,6 +29,12 @@ func checkBuild(a Agreement, d Document, now time.Time) error {
 		return badSetting("as2.mdn.algorithm", "digest %v is not supported", askedDigest(a))
 	case a.Compress != "" && a.Compress != CompressNone && !compresses(a):
 		return badSetting("as2.compress", "unknown value %q", string(a.Compress))
+	}
+	if err := checkVersion(a); err != nil {
+		return err
+	}
+	if err := checkMultipart(d.ContentType); err != nil {
+		return err
 	}
 	if err := checkSigning(a, now); err != nil {
 		return err
@@ -64,6 +71,11 @@ func checkRecipients(a Agreement, now time.Time) error {
 	for _, c := range a.Recipients {
 		if err := checkValidity("certificates.encrypt", "the partner's certificate", fault.CauseBuild, c, now); err != nil {
 			return err
+		}
+		if pub, ok := c.PublicKey.(*rsa.PublicKey); ok {
+			if err := a.Transport.Fits(a.Encrypt, pub); err != nil {
+				return badSetting("as2.key_transport", "%v; the certificate is %s", err, smime.CertificateID(c))
+			}
 		}
 	}
 	return nil

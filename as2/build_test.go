@@ -3,6 +3,8 @@ package as2
 import (
 	"bytes"
 	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"errors"
 	"io"
@@ -14,34 +16,43 @@ import (
 	"edigw/fault"
 )
 
-// TestBuildRefusesBadSettings: each fault is named (as2.md §3 rows 79, 86).
-func TestBuildRefusesBadSettings(t *testing.T) {
+// TestRow86BuildRefusesBadSettings: each fault is named.
+func TestRow86BuildRefusesBadSettings(t *testing.T) {
 	t.Parallel()
 	expired := newPair("old.example", acme().key, testNow.AddDate(-2, 0, 0), testNow.AddDate(0, 0, -1))
+	short, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	brief := newPair("brief.example", short, testNow.AddDate(-1, 0, 0), testNow.AddDate(1, 0, 0))
 	future := newPair("new.example", acme().key, testNow.AddDate(0, 0, 1), testNow.AddDate(2, 0, 0))
 	for name, tc := range map[string]struct {
 		change func(*Agreement, *Document)
 		key    string
 		cause  fault.Cause
 	}{
-		"our name empty":        {func(a *Agreement, _ *Document) { a.From = "" }, "as2.our_id", fault.CauseBuild},
-		"their name too long":   {func(a *Agreement, _ *Document) { a.To = strings.Repeat("x", 129) }, "as2.id", fault.CauseBuild},
-		"Message-ID with blank": {func(_ *Agreement, d *Document) { d.MessageID = "<a b@x>" }, "identity.domain", fault.CauseBuild},
-		"no content type":       {func(_ *Agreement, d *Document) { d.ContentType = "" }, "as2.content_type", fault.CauseBuild},
-		"header injection":      {func(_ *Agreement, d *Document) { d.ContentType = "a/b\r\nX: y" }, "as2.content_type", fault.CauseBuild},
-		"no key":                {func(a *Agreement, _ *Document) { a.SigningKey = nil }, "keys", fault.CauseKey},
-		"key of another":        {func(a *Agreement, _ *Document) { a.SigningKey = stranger().key }, "keys", fault.CauseKey},
-		"own expired":           {func(a *Agreement, _ *Document) { a.SigningCertificate = expired.cert }, "keys", fault.CauseKey},
-		"own not yet valid":     {func(a *Agreement, _ *Document) { a.SigningCertificate = future.cert }, "keys", fault.CauseKey},
-		"unknown digest":        {func(a *Agreement, _ *Document) { a.Sign = crypto.MD5 }, "as2.sign", fault.CauseBuild},
-		"unknown MIC digest":    {func(a *Agreement, _ *Document) { a.MDN.Algorithm = crypto.MD5 }, "as2.mdn.algorithm", fault.CauseBuild},
-		"nobody to encrypt to":  {func(a *Agreement, _ *Document) { a.Recipients = nil }, "certificates.encrypt", fault.CauseBuild},
-		"theirs expired":        {func(a *Agreement, _ *Document) { a.Recipients = []*x509.Certificate{expired.cert} }, "certificates.encrypt", fault.CauseBuild},
-		"theirs is ECDSA":       {func(a *Agreement, _ *Document) { a.Recipients = []*x509.Certificate{elliptic1().cert} }, "as2.encrypt", fault.CauseBuild},
-		"unknown cipher":        {func(a *Agreement, _ *Document) { a.Encrypt = "aes128-gcm" }, "as2.encrypt", fault.CauseBuild},
-		"unknown compression":   {func(a *Agreement, _ *Document) { a.Compress = "always" }, "as2.compress", fault.CauseBuild},
-		"unknown MDN mode":      {func(a *Agreement, _ *Document) { a.MDN.Mode = "later" }, "as2.mdn.mode", fault.CauseBuild},
-		"no receipt URL":        {func(a *Agreement, _ *Document) { a.MDN.Mode, a.MDN.URL = MDNAsync, "" }, "listen.partners.base_url", fault.CauseBuild},
+		"our name empty":         {func(a *Agreement, _ *Document) { a.From = "" }, "as2.our_id", fault.CauseBuild},
+		"their name too long":    {func(a *Agreement, _ *Document) { a.To = strings.Repeat("x", 129) }, "as2.id", fault.CauseBuild},
+		"Message-ID with blank":  {func(_ *Agreement, d *Document) { d.MessageID = "<a b@x>" }, "identity.domain", fault.CauseBuild},
+		"no content type":        {func(_ *Agreement, d *Document) { d.ContentType = "" }, "as2.content_type", fault.CauseBuild},
+		"another multipart":      {func(_ *Agreement, d *Document) { d.ContentType = "multipart/mixed; boundary=b" }, "as2.content_type", fault.CauseBuild},
+		"multipart, no boundary": {func(_ *Agreement, d *Document) { d.ContentType = "Multipart/Related" }, "as2.content_type", fault.CauseBuild},
+		"header injection":       {func(_ *Agreement, d *Document) { d.ContentType = "a/b\r\nX: y" }, "as2.content_type", fault.CauseBuild},
+		"no key":                 {func(a *Agreement, _ *Document) { a.SigningKey = nil }, "keys", fault.CauseKey},
+		"key of another":         {func(a *Agreement, _ *Document) { a.SigningKey = stranger().key }, "keys", fault.CauseKey},
+		"own expired":            {func(a *Agreement, _ *Document) { a.SigningCertificate = expired.cert }, "keys", fault.CauseKey},
+		"own not yet valid":      {func(a *Agreement, _ *Document) { a.SigningCertificate = future.cert }, "keys", fault.CauseKey},
+		"unknown digest":         {func(a *Agreement, _ *Document) { a.Sign = crypto.MD5 }, "as2.sign", fault.CauseBuild},
+		"unknown MIC digest":     {func(a *Agreement, _ *Document) { a.MDN.Algorithm = crypto.MD5 }, "as2.mdn.algorithm", fault.CauseBuild},
+		"nobody to encrypt to":   {func(a *Agreement, _ *Document) { a.Recipients = nil }, "certificates.encrypt", fault.CauseBuild},
+		"theirs expired":         {func(a *Agreement, _ *Document) { a.Recipients = []*x509.Certificate{expired.cert} }, "certificates.encrypt", fault.CauseBuild},
+		"no room in their key": {func(a *Agreement, _ *Document) {
+			a.Recipients, a.Transport = []*x509.Certificate{brief.cert}, smime.KeyTransport{OAEP: true, Hash: crypto.SHA512, MGF: crypto.SHA512}
+		}, "as2.key_transport", fault.CauseBuild},
+		"unknown cipher":      {func(a *Agreement, _ *Document) { a.Encrypt = "rc2-cbc" }, "as2.encrypt", fault.CauseBuild},
+		"unknown compression": {func(a *Agreement, _ *Document) { a.Compress = "always" }, "as2.compress", fault.CauseBuild},
+		"unknown MDN mode":    {func(a *Agreement, _ *Document) { a.MDN.Mode = "later" }, "as2.mdn.mode", fault.CauseBuild},
+		"no receipt URL":      {func(a *Agreement, _ *Document) { a.MDN.Mode, a.MDN.URL = MDNAsync, "" }, "listen.partners.base_url", fault.CauseBuild},
 		"no token": {func(a *Agreement, d *Document) {
 			a.MDN.Mode, a.MDN.URL, d.Token = MDNAsync, "https://x.example/as2", ""
 		}, "as2.mdn", fault.CauseBuild},
@@ -131,8 +142,9 @@ func (z *zeros) Read(p []byte) (int, error) {
 
 func (z *zeros) Seek(offset int64, _ int) (int64, error) { z.at = offset; return offset, nil }
 
-// TestBuildHasConstantMemory: as2.md §3 rows 14, 19.
-func TestBuildHasConstantMemory(t *testing.T) {
+// TestRow19BuildHasConstantMemory: a large message takes no more of it than a
+// small one.
+func TestRow19BuildHasConstantMemory(t *testing.T) {
 	const size = 64 << 20
 	a := toNorthwind()
 	a.MDN.Algorithm = 0
@@ -193,6 +205,19 @@ func TestFingerprintFollowsWireBytes(t *testing.T) {
 		"own certificate": {func(a *Agreement) { a.SigningCertificate = stranger().cert }, true},
 		"recipient":       {func(a *Agreement) { a.Recipients = []*x509.Certificate{stranger().cert} }, true},
 		"attributes":      {func(a *Agreement) { a.NoAttributes = true }, true},
+		"version":         {func(a *Agreement) { a.Version = "1.1" }, true},
+		"version, usual":  {func(a *Agreement) { a.Version = "1.2" }, false},
+		"PSS":             {func(a *Agreement) { a.PSS = true }, true},
+		"protection":      {func(a *Agreement) { a.AlgorithmProtection = true }, true},
+		"key identifiers": {func(a *Agreement) { a.KeyID = true }, true},
+		"digest names":    {func(a *Agreement) { a.DashlessNames = true }, true},
+		"no certificate":  {func(a *Agreement) { a.OmitCertificate = true }, true},
+		"chain":           {func(a *Agreement) { a.SigningChain = []*x509.Certificate{stranger().cert} }, true},
+		"key transport":   {func(a *Agreement) { a.Transport = smime.KeyTransport{OAEP: true, Hash: crypto.SHA256} }, true},
+		"its mask":        {func(a *Agreement) { a.Transport = smime.KeyTransport{OAEP: true, MGF: crypto.SHA1} }, true},
+		"to ourselves":    {func(a *Agreement) { a.Recipients = append(a.Recipients[:1:1], acme().cert) }, true},
+		"chunks":          {func(a *Agreement) { a.Chunked, a.ExpectContinue = true, true }, false},
+		"MICs of theirs":  {func(a *Agreement) { a.Receive.MIC.CompressedBody = true }, false},
 		"login":           {func(a *Agreement) { a.AuthPassword = "new" }, false},
 		"address":         {func(a *Agreement) { a.URL = "https://new.example" }, false},
 		"verification":    {func(a *Agreement) { a.Verify = nil }, false},
@@ -203,5 +228,32 @@ func TestFingerprintFollowsWireBytes(t *testing.T) {
 		if differ := a.Fingerprint() != base.Fingerprint(); differ != tc.differ {
 			t.Errorf("%s: fingerprint differs: %t, want %t", name, differ, tc.differ)
 		}
+	}
+}
+
+// TestFingerprintLeavesOutWhatIsNotUsed: a setting of a layer that is not there
+// builds nothing anew.
+func TestFingerprintLeavesOutWhatIsNotUsed(t *testing.T) {
+	t.Parallel()
+	plain := toNorthwind()
+	plain.Sign, plain.Encrypt, plain.MDN.Signed = 0, "", false
+	changed := plain
+	changed.PSS, changed.AlgorithmProtection, changed.KeyID, changed.DashlessNames = true, true, true, true
+	changed.Transport = smime.KeyTransport{OAEP: true}
+	if plain.Fingerprint() != changed.Fingerprint() {
+		t.Error("settings of signature and encryption count in a message that has neither")
+	}
+	curve := toNorthwind()
+	curve.Recipients = []*x509.Certificate{elliptic1().cert}
+	oaep := curve
+	oaep.Transport = smime.KeyTransport{OAEP: true}
+	if curve.Fingerprint() != oaep.Fingerprint() {
+		t.Error("key transport counts for a certificate that takes key agreement")
+	}
+	curve.SigningCertificate = elliptic1().cert
+	pss := curve
+	pss.PSS = true
+	if curve.Fingerprint() != pss.Fingerprint() {
+		t.Error("PSS counts for a key that signs by ECDSA")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -17,7 +18,8 @@ type delivery struct {
 	q       request
 	a       Agreement
 	partner string
-	wire    *scratch
+	wire    func() io.Reader
+	size    int64
 	sum     string // SHA-256 of wire
 	space   *space
 	opener  opener
@@ -25,36 +27,52 @@ type delivery struct {
 
 // receive opens a message, has it kept with its answer, then answers.
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request, d *delivery) {
-	rec := Received{
-		Partner: d.partner, From: d.q.from, To: d.q.to, MessageID: d.q.messageID, Subject: d.q.subject, At: h.o.Now(),
-		Accepted: true, Disposition: processed(),
-		Header: withoutCredentials(r.Header), Wire: d.wire.open(), WireSize: d.wire.size, WireSHA256: d.sum,
-	}
-	var no *refusal
-	switch err := d.open(r.Header, &rec); {
-	case errors.As(err, &no):
-		rec.Accepted, rec.Disposition, rec.Reason, rec.Problem = false, no.disposition, no.reason, no.problem
-		rec.Payload, rec.Signer, rec.MIC = nil, "", MIC{}
-	case err != nil:
+	rec, err := d.examine(r.Header)
+	if err != nil {
 		h.unavailable(w, d.partner, "open message", err)
 		return
 	}
-	if d.q.wantsMDN {
-		mic := &rec.MIC
-		if !rec.Accepted {
-			mic = nil
-		}
-		answer, err := h.answerer().answer(d.q, &d.a, rec.Disposition, mic)
-		if err != nil {
-			h.unavailable(w, d.partner, "make receipt", err)
-			return
-		}
-		if allowedURL(d.q.receiptURL, d.a.Receive.ReceiptURLs) {
-			answer.URL = d.q.receiptURL
-		}
-		rec.Answer = answer
-	}
 	h.keep(r.Context(), w, rec)
+}
+
+// examine opens a message and makes the answer to it. The error is a fault of
+// ours.
+func (d *delivery) examine(header http.Header) (Received, error) {
+	rec := Received{
+		Partner: d.partner, From: d.q.from, To: d.q.to, MessageID: d.q.messageID, Subject: d.q.subject, At: d.h.o.Now(),
+		Accepted: true, Disposition: processed(),
+		Header: withoutCredentials(header), Wire: d.wire(), WireSize: d.size, WireSHA256: d.sum,
+	}
+	write := d.h.answerer()
+	var no *refusal
+	switch err := d.told(d.open(header, &rec)); {
+	case errors.As(err, &no):
+		rec.Accepted, rec.Disposition, rec.Reason, rec.Problem = false, no.disposition, no.reason, no.problem
+		rec.Payload, rec.Root, rec.Attachments, rec.Signer, rec.MIC = nil, nil, nil, "", MIC{}
+		rec.Claims = claims(d.opener.signature)
+		write.told = no.told
+	case err != nil:
+		return rec, err
+	}
+	if !d.q.wantsMDN {
+		return rec, nil
+	}
+	if d.q.emptyURL {
+		rec.Warning = "Receipt-Delivery-Option is there and empty: the receipt goes into the response"
+	}
+	mic := &rec.MIC
+	if !rec.Accepted {
+		mic = nil
+	}
+	answer, err := write.answer(d.q, &d.a, rec.Disposition, mic)
+	if err != nil {
+		return rec, fmt.Errorf("make receipt: %w", err)
+	}
+	if allowedURL(d.q.receiptURL, d.a.Receive.ReceiptURLs) {
+		answer.URL = d.q.receiptURL
+	}
+	rec.Answer = answer
+	return rec, nil
 }
 
 // keep has the message made durable and answers it; a duplicate gets the answer
@@ -66,7 +84,9 @@ func (h *Handler) keep(ctx context.Context, w http.ResponseWriter, rec Received)
 		return
 	}
 	answer := rec.Answer
-	if duplicate && stored != nil {
+	if duplicate && (stored != nil || !rec.Accepted) {
+		// The first copy is with its reader: that this one would be refused
+		// today must not be told, even if the first asked for no receipt.
 		answer = stored
 	}
 	switch {
@@ -84,14 +104,18 @@ func (h *Handler) keep(ctx context.Context, w http.ResponseWriter, rec Received)
 // *refusal, or a fault of ours.
 func (d *delivery) open(header http.Header, rec *Received) error {
 	if rec.MessageID == "" {
-		return refuse(unexpectedError, "the Message-ID is missing, or holds blanks or control characters")
+		text := unexpectedError
+		if d.q.succeeds() {
+			text = invalidMessageID
+		}
+		return refuse(text, "the Message-ID is missing, or holds blanks or control characters")
 	}
 	if err := d.q.checkReceipt(d.a); err != nil {
 		return err
 	}
 	o := &d.opener
 	o.a, o.space, o.limits = d.a, d.space, smime.Limits{InflateTotal: d.h.o.Body}
-	outer, err := httpPart(header, d.wire.open)
+	outer, err := httpPart(header, d.wire)
 	if err != nil {
 		return refuseLayer(err, unexpectedError)
 	}
@@ -126,31 +150,57 @@ func (o *opener) describe(rec *Received) error {
 	rec.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	rec.ContentType = clip(cleanText(o.document.contentType), maxWords)
 	rec.FileName = o.document.fileName
-	rec.Payload, err = o.document.content()
+	if rec.Payload, err = o.document.content(); err != nil {
+		return err
+	}
+	return o.describeParts(rec)
+}
+
+// describeParts is describe for each part of a document of several.
+func (o *opener) describeParts(rec *Received) error {
+	all, root, err := o.document.attachments()
+	if err != nil {
+		return refuseLayer(err, o.other())
+	}
+	rec.Attachments = all
+	if root >= 0 {
+		rec.Root, err = o.document.nth(root)
+	}
 	return err
 }
 
 // receivedMIC is the digest that the sender expects back: that of the signature
-// (RFC 4130 §7.4.3), else of what table RFC 4130 §7.3.1, RFC 5402 §4 says.
+// (RFC 4130 §7.4.3), else of what the table of RFC 4130 §7.3.1, RFC 5402 §4
+// says and as2.receive.mic changes of it.
 func (o *opener) receivedMIC(q request) (MIC, error) {
 	if o.signature != nil {
 		m := newMIC(o.signature.Hash, o.signature.Digest)
-		m.Algorithm = q.spell(o.signature.Hash)
+		m.Algorithm = q.spell(o.signature.Hash, o.micalg, o.a.digestName(o.signature.Hash))
 		return m, nil
 	}
-	h := q.unsignedMIC()
+	h := q.unsignedMIC(o.a.Receive.MIC)
 	sum := newDigester(h)
-	covered := func() (io.Reader, error) { return o.raw.open(), nil }
-	if o.raw == nil {
-		covered = o.document.content // a plain message: the content alone
-	}
-	r, err := covered()
+	r, err := o.covered()
 	if err == nil {
 		_, err = copyAll(sum, r)
 	}
 	m := newMIC(h, sum.sum(h))
-	m.Algorithm = q.spell(h)
+	m.Algorithm = q.spell(h, o.a.digestName(h))
 	return m, err
+}
+
+// covered is what the MIC of a message that is not signed is over.
+func (o *opener) covered() (io.Reader, error) {
+	rules := o.a.Receive.MIC
+	switch {
+	case o.raw == nil && rules.EncodedBody:
+		return o.document.body(), nil
+	case o.raw == nil:
+		return o.document.content() // a plain message: the content alone
+	case o.compressed && !o.encrypted && rules.CompressedBody:
+		return o.document.body(), nil // QUIRK(OpenAS2): without its headers
+	}
+	return o.raw.open(), nil
 }
 
 // checkSecurity refuses what is less than agreed. Policy looks at the

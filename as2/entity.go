@@ -40,17 +40,21 @@ func (e entity) write(w io.Writer) error {
 	return e.body(w)
 }
 
-// documentPart is the part that holds the document.
+// documentPart is the part that holds the document. One of several files is its
+// own multipart: it goes as it is, and its parts have their own names.
 func documentPart(a Agreement, d Document, payload io.ReadSeeker) entity {
-	e := documentBody(a.TransferEncoding, payload, d.Size)
-	e.header = []Field{{"Content-Type", d.ContentType}, {"Content-Transfer-Encoding", transferEncoding(a)}}
-	if name := cleanFileName(d.FileName); name != "" {
+	encoding := transferEncoding(a, d)
+	e := documentBody(encoding, payload, d.Size)
+	e.header = []Field{{"Content-Type", d.ContentType}, {"Content-Transfer-Encoding", string(encoding)}}
+	if name := cleanFileName(d.FileName); name != "" && !isMultipart(d.ContentType) {
 		e.header = append(e.header, Field{"Content-Disposition", "attachment; " + fileNameParameter(name)})
 	}
 	return e
 }
 
 // documentBody is the document in its transfer encoding, without a header.
+// QUIRK(Axway, RSSBus): recognise no binary body in some releases, so base64 is
+// theirs. QUIRK(MuleSoft): wants its lines at 76.
 func documentBody(encoding TransferEncoding, payload io.ReadSeeker, size int64) entity {
 	if encoding != Base64 {
 		return entity{size: size, body: func(w io.Writer) error { return copyPayload(w, payload, size) }}
@@ -64,11 +68,13 @@ func documentBody(encoding TransferEncoding, payload io.ReadSeeker, size int64) 
 	}}
 }
 
-func transferEncoding(a Agreement) string {
-	if a.TransferEncoding == Base64 {
-		return string(Base64)
+// transferEncoding is that of the document's part. A multipart is never encoded
+// as a whole (RFC 2045 §6.4).
+func transferEncoding(a Agreement, d Document) TransferEncoding {
+	if a.TransferEncoding == Base64 && !isMultipart(d.ContentType) {
+		return Base64
 	}
-	return string(Binary)
+	return Binary
 }
 
 // copyPayload writes the document from its beginning. It must have exactly

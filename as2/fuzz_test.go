@@ -79,8 +79,9 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
-// TestReceiveHasConstantMemory: as2.md §3 rows 14, 19.
-func TestReceiveHasConstantMemory(t *testing.T) {
+// TestRow14ReceiveHasConstantMemory: a large message takes no more of it than a
+// small one.
+func TestRow14ReceiveHasConstantMemory(t *testing.T) {
 	const size = 32 << 20
 	a := toNorthwind()
 	d := orderDocument(nil)

@@ -67,8 +67,8 @@ func TestGoldenMessages(t *testing.T) {
 	}
 }
 
-// TestGoldenMDNs: layout of the MDN (as2.md §3 row 11).
-func TestGoldenMDNs(t *testing.T) {
+// TestRow11GoldenMDNs: layout of the MDN.
+func TestRow11GoldenMDNs(t *testing.T) {
 	t.Parallel()
 	q := request{
 		rawFrom: "ACME-AS2", rawTo: `"North Wind"`, messageID: "<order-20931@edi.acme.example>",

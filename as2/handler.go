@@ -34,6 +34,9 @@ type Options struct {
 	// until that has ended; partner is empty for strangers. It must not block
 	// for long. Nil: only the log is.
 	Crowded func(partner string, err error)
+	// Stranger is told of each message between names without an agreement, to
+	// be counted: the log has one line a minute of each pair. May be nil.
+	Stranger func()
 }
 
 // Bounds that hold where Options names none.
@@ -48,9 +51,12 @@ const (
 // It is safe for concurrent use; what a request needs lies in memory up to 64
 // KiB a layer, beyond that in files without names.
 type Handler struct {
-	o       Options
-	rooms   *rooms
-	crowded stretch
+	o         Options
+	rooms     *rooms
+	crowded   stretch
+	strangers repeats
+	faults    repeats // of ours, by partner and what was being done
+	plain     allowance
 }
 
 // NewHandler checks that nothing required is missing.
@@ -87,6 +93,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		a, partner, known = h.o.Partners.ByNames(q.from, q.to)
 	}
+	if known && a.Receive.Clients != nil && !shows(r.TLS, a.Receive.Clients) {
+		h.unproven(w, r, q, partner)
+		return
+	}
 	space := h.space(r, partner, known)
 	defer space.close()
 	limit := h.o.Body
@@ -114,7 +124,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !known:
 		h.turnAway(w, q)
 	default:
-		h.receive(w, r, &delivery{h: h, q: q, a: a, partner: partner, wire: wire, sum: hex.EncodeToString(sum.Sum(nil)), space: space})
+		h.receive(w, r, &delivery{h: h, q: q, a: a, partner: partner, wire: wire.open, size: wire.size, sum: hex.EncodeToString(sum.Sum(nil)), space: space})
 	}
 }
 
@@ -218,23 +228,6 @@ func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, wire *scra
 	w.WriteHeader(http.StatusOK)
 }
 
-// turnAway answers a message between names that have no agreement: never signed,
-// never anywhere but in this response (RFC 4130 §6.2).
-func (h *Handler) turnAway(w http.ResponseWriter, q request) {
-	h.o.Log.Info("AS2 message between unknown names refused", "as2_from", q.from, "as2_to", q.to, "message_id", q.messageID)
-	if !q.wantsMDN {
-		http.Error(w, refusalTexts[unknownRelationship], http.StatusForbidden)
-		return
-	}
-	d := Disposition{Mode: autoMode, Type: "processed", Modifier: "error", Text: unknownRelationship}
-	answer, err := h.answerer().answer(q, nil, d, nil)
-	if err != nil {
-		h.unavailable(w, "", "make receipt", err)
-		return
-	}
-	answer.send(w)
-}
-
 // withoutCredentials copies a header that is going to be kept.
 func withoutCredentials(h http.Header) http.Header {
 	c := h.Clone()
@@ -260,11 +253,11 @@ func (a *Answer) send(w http.ResponseWriter) {
 }
 
 // unavailable tells the partner to try again; why is for us. Want of room is
-// told once for many requests.
+// told once for many requests, other faults once a minute.
 func (h *Handler) unavailable(w http.ResponseWriter, partner, doing string, err error) {
 	switch {
 	case !errors.Is(err, errNoRoom):
-		h.o.Log.Error("AS2 request not answered", "doing", doing, "err", err)
+		h.failed(partner, doing, err)
 	case h.crowded.begins(h.o.Now()):
 		h.o.Log.Error("no room for messages of partners: they are asked to send again later", "partner", partner, "doing", doing, "err", err)
 		if h.o.Crowded != nil {
@@ -273,4 +266,11 @@ func (h *Handler) unavailable(w http.ResponseWriter, partner, doing string, err 
 	}
 	w.Header().Set("Retry-After", retryAfter)
 	http.Error(w, "Not available at the moment. Please send the same again later.", http.StatusServiceUnavailable)
+}
+
+// failed tells a fault of ours, which may meet every request.
+func (h *Handler) failed(partner, doing string, err error) {
+	if n, tell := h.faults.comes(partner, doing, h.o.Now()); tell {
+		h.o.Log.Error("AS2 request not answered", "partner", partner, "doing", doing, "err", err, "since_last_line", n)
+	}
 }

@@ -80,8 +80,8 @@ func TestBodyIsBounded(t *testing.T) {
 	}
 }
 
-// TestDuplicateGetsTheSameMDN: RFC 4130 §5.5, as2.md §3 rows 23, 49.
-func TestDuplicateGetsTheSameMDN(t *testing.T) {
+// TestRow23Row49DuplicateGetsTheSameMDN: RFC 4130 §5.5.
+func TestRow23Row49DuplicateGetsTheSameMDN(t *testing.T) {
 	t.Parallel()
 	m := &memory{agreement: fromAcme()}
 	h := testHandler(t, m)
@@ -97,6 +97,25 @@ func TestDuplicateGetsTheSameMDN(t *testing.T) {
 	}
 	if len(m.received) != 1 {
 		t.Errorf("%d documents delivered, want 1", len(m.received))
+	}
+}
+
+// TestDuplicateIsNotToldToBeRefused: the first copy asked for no receipt and was
+// accepted; the same bytes, which do not verify today, ask for one.
+func TestDuplicateIsNotToldToBeRefused(t *testing.T) {
+	t.Parallel()
+	m := &memory{agreement: fromAcme()}
+	h := testHandler(t, m)
+	r, wire := mustBuild(t, toNorthwind(), []byte("ISA~"))
+	silent := wireRequest(t, r, wire)
+	silent.Header.Del("Disposition-Notification-To")
+	if res := serve(h, silent); res.StatusCode != http.StatusOK || len(m.received) != 1 {
+		t.Fatalf("status %d, %d received", res.StatusCode, len(m.received))
+	}
+	m.agreement.Verify = []*x509.Certificate{stranger().cert}
+	res := serve(h, wireRequest(t, r, wire))
+	if body := readBody(t, res); res.StatusCode != http.StatusOK || len(body) > 0 || len(m.received) != 1 {
+		t.Errorf("status %d, told %q", res.StatusCode, body)
 	}
 }
 
@@ -292,10 +311,13 @@ func TestReceiptAddressNotListed(t *testing.T) {
 	if state != "processed/error: unexpected-processing-error" || !mdn.Signed || got.Accepted || !strings.Contains(got.Problem, "receipt_urls") {
 		t.Errorf("answered %q: %+v", state, got)
 	}
+	if words := string(got.Answer.Body); !strings.Contains(words, receiptNotAgreed) || strings.Contains(words, "receipt_urls") {
+		t.Errorf("the sender reads %q; want that the address was not agreed, in words without our settings", words)
+	}
 }
 
-// TestPolicy: what is less than agreed is refused (as2.md §3 row 65), what
-// cannot be opened is told why (row 66).
+// TestPolicy: what is less than agreed is refused, what cannot be
+// opened is told why.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -303,7 +325,8 @@ func TestPolicy(t *testing.T) {
 		take func(*Agreement)
 		want string
 	}{
-		"unsigned":              {func(a *Agreement) { a.Sign = 0 }, nil, "processed/error: insufficient-message-security"},
+		"unsigned":              {func(a *Agreement) { a.Sign, a.Encrypt = 0, "" }, func(a *Agreement) { a.Receive.Encrypted = false }, "processed/error: insufficient-message-security"},
+		"encrypted, unsigned":   {func(a *Agreement) { a.Sign = 0 }, nil, "processed/error: insufficient-message-security"},
 		"unencrypted":           {func(a *Agreement) { a.Encrypt = "" }, nil, "processed/error: insufficient-message-security"},
 		"weak digest":           {func(a *Agreement) { a.Sign = crypto.SHA1 }, nil, "processed/error: insufficient-message-security"},
 		"weak digest by name":   {func(a *Agreement) { a.Sign = crypto.SHA1 }, func(a *Agreement) { a.Receive.Digest = crypto.SHA1 }, "processed"},

@@ -51,6 +51,7 @@ type Received struct {
 	Disposition Disposition
 	Reason      fault.Reason // why it is refused
 	Problem     string       // the same in one sentence for the operator
+	Warning     string       // what is odd about a message that is accepted all the same; empty: nothing
 
 	// The document. Payload is nil if the message was refused.
 	ContentType string
@@ -58,10 +59,13 @@ type Received struct {
 	Size        int64
 	SHA256      string // lower-case hex
 	Payload     io.Reader
+	Attachments []Attachment // of a multipart/related, which the document then is as a whole
+	Root        io.Reader    // what its references stand in: the root part; nil: the document itself
 
 	// What was found out on the way.
 	Signed, Encrypted, Compressed bool
-	Signer                        string // fingerprint of the certificate that verified
+	Signer                        string  // fingerprint of the certificate that verified
+	Claims                        []Claim // of a message that was refused because nobody on file signed it: who is said to have
 	MIC                           MIC
 
 	// The message as it arrived, for evidence.
@@ -69,6 +73,7 @@ type Received struct {
 	Wire       io.Reader
 	WireSize   int64
 	WireSHA256 string // lower-case hex
+	Unread     bool   // the message was refused before its body was read: there is none
 
 	// Answer is the MDN that the partner asked for; nil if he asked for none.
 	Answer *Answer

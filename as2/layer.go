@@ -17,7 +17,8 @@ func signed(a Agreement, inner entity, digest []byte, now time.Time, boundary st
 		Hash:             a.Sign,
 		OmitCertificates: a.OmitCertificate,
 		NoAttributes:     a.NoAttributes,
-		Time:             now,
+		PSS:              a.PSS, AlgorithmProtection: a.AlgorithmProtection, KeyID: a.KeyID,
+		Time: now,
 	})
 	if err != nil {
 		return entity{}, badKey("keys", "cannot sign: %v", err)
@@ -31,7 +32,7 @@ func signed(a Agreement, inner entity, digest []byte, now time.Time, boundary st
 	end := "\r\n--" + boundary + "\r\n" + signature.headerBlock() + wrapped(sig) + "\r\n--" + boundary + "--\r\n"
 	return entity{
 		header: []Field{{"Content-Type", `multipart/signed; protocol="application/pkcs7-signature"; micalg=` +
-			micName(a.Sign) + `; boundary="` + boundary + `"`}},
+			a.digestName(a.Sign) + `; boundary="` + boundary + `"`}},
 		size: int64(len(open)) + inner.total() + int64(len(end)),
 		body: func(w io.Writer) error {
 			if _, err := io.WriteString(w, open); err != nil {
@@ -75,22 +76,28 @@ func compress(w io.Writer, write func(io.Writer) error) error {
 	return c.Close()
 }
 
-// encrypted puts an entity into EnvelopedData. Its body has a fresh key each
-// time it is written.
+// encryption says how and for whom the message is encrypted.
+func (a Agreement) encryption() smime.EncryptOptions {
+	return smime.EncryptOptions{Cipher: a.Encrypt, Recipients: a.Recipients, Transport: a.Transport, KeyID: a.KeyID}
+}
+
+// encrypted puts an entity into EnvelopedData, or AuthEnvelopedData where the
+// cipher authenticates. Its body has a fresh key each time it is written.
 func encrypted(a Agreement, inner entity) (entity, error) {
-	size, err := smime.EncryptedSize(inner.total(), a.Encrypt, a.Recipients)
+	options := a.encryption()
+	size, err := smime.EncryptedSize(inner.total(), options)
 	if err != nil {
 		return entity{}, badSetting("as2.encrypt", "%v", err)
 	}
 	return entity{
 		header: []Field{
-			{"Content-Type", `application/pkcs7-mime; smime-type=enveloped-data; name="smime.p7m"`},
+			{"Content-Type", `application/pkcs7-mime; smime-type=` + string(a.Encrypt.Kind()) + `; name="smime.p7m"`},
 			{"Content-Transfer-Encoding", "binary"},
 			{"Content-Disposition", `attachment; filename="smime.p7m"`},
 		},
 		size: size,
 		body: func(w io.Writer) error {
-			enc, err := smime.NewEncrypter(w, inner.total(), a.Encrypt, a.Recipients)
+			enc, err := smime.NewEncrypter(w, inner.total(), options)
 			if err != nil {
 				return err
 			}

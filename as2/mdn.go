@@ -242,16 +242,23 @@ func (r *mdnReader) readFields(content io.Reader) error {
 	return nil
 }
 
-// disposition reads the Disposition field.
-// QUIRK(RFC 2298 senders): the modifier stands in a field of its own.
+// disposition reads the Disposition field, and those that say more of it. The
+// worst of them counts: "processed" beside an Error is a refusal.
+// QUIRK(RFC 2298 senders): the modifier stands in a field of its own, or its
+// text does.
 func disposition(h rawmime.Header) (Disposition, error) {
 	d, err := ParseDisposition(h.Get("Disposition"))
 	if err != nil {
 		return d, err
 	}
 	for _, name := range []string{"Failure", "Error", "Warning"} {
-		if d.Modifier == "" && h.Count(name) > 0 {
-			d.Modifier, d.Text = strings.ToLower(name), h.Get(name)
+		modifier := strings.ToLower(name)
+		switch {
+		case h.Count(name) == 0:
+		case d.Modifier == "", d.Modifier == "warning" && modifier != "warning":
+			d.Modifier, d.Text = modifier, h.Get(name)
+		case d.Modifier == modifier && d.Text == "":
+			d.Text = h.Get(name)
 		}
 	}
 	d.Mode, d.Text = clip(cleanText(d.Mode), maxWords), clip(cleanText(d.Text), maxWords)

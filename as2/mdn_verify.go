@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"errors"
 	"net/http"
+	"strings"
 
 	"edigw/as2/smime"
 	"edigw/fault"
@@ -26,7 +27,7 @@ func VerifyMDN(header http.Header, body []byte, sent []Rendition, a Agreement) (
 	signer, signature := r.verifySignature(a)
 	ack := fault.Acknowledgement{
 		Verdict:  fault.AckTrusted,
-		Positive: r.Disposition.Positive(),
+		Positive: r.positive(a),
 		Mode:     r.Disposition.Mode,
 		Type:     r.Disposition.Type,
 		Modifier: r.Disposition.Modifier,
@@ -70,10 +71,19 @@ func (r *mdnReader) judge(parsed, signature error, sent []Rendition, a Agreement
 		return badMDN(fault.AckUnsigned, "A signed receipt was asked for, this one is not signed")
 	}
 	// 6. It is about the same content (RFC 4130 §7.4.3). A refusal need not say.
-	if !r.Disposition.Positive() {
+	if !r.positive(a) {
 		return nil
 	}
 	return r.checkMIC(ours, a)
+}
+
+// positive reports whether the receipt says that the message was taken. One
+// that calls it a duplicate and names no digest does not: the partner did not
+// open it, and goes by the Message-ID. QUIRK(pyas2lib)
+func (r *mdnReader) positive(a Agreement) bool {
+	d := r.Disposition
+	known := d.Modifier == "warning" && strings.EqualFold(d.Text, "duplicate-document")
+	return d.Positive() && !(known && r.MIC == (MIC{}) && a.MDN.Signed)
 }
 
 // fitting are the builds with this Message-ID.

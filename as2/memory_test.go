@@ -22,6 +22,7 @@ type memory struct {
 	received []Received
 	payloads [][]byte
 	wires    [][]byte
+	roots    [][]byte
 	answers  map[string]*Answer
 	sums     map[string]string // of the wire bytes that were accepted
 	acks     []Ack
@@ -48,6 +49,14 @@ func (m *memory) Receive(_ context.Context, r Received) (*Answer, bool, error) {
 			return nil, false, err
 		}
 	}
+	var root []byte
+	if r.Root != nil {
+		var err error
+		if root, err = io.ReadAll(r.Root); err != nil {
+			return nil, false, err
+		}
+	}
+	m.roots = append(m.roots, root)
 	wire, err := io.ReadAll(r.Wire)
 	if err != nil {
 		return nil, false, err

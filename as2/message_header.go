@@ -8,10 +8,6 @@ import (
 	"time"
 )
 
-// as2Version is sent with every message and MDN: 1.1 says that compression is
-// understood, 1.2 that EDIINT-Features is (RFC 6017 §2).
-const as2Version = "1.2"
-
 // maxSubject is the longest Subject that is sent, in bytes before encoding.
 const maxSubject = 200
 
@@ -20,15 +16,14 @@ func messageHeaders(a Agreement, d Document, content []Field, now time.Time) []F
 	if d.Date.IsZero() {
 		d.Date = now
 	}
-	h := []Field{
-		{"AS2-Version", as2Version},
-		{"AS2-From", QuoteName(a.From)},
-		{"AS2-To", QuoteName(a.To)},
-		{"Message-ID", d.MessageID},
-		{"Date", d.Date.UTC().Format(http.TimeFormat)},
-		{"User-Agent", product(a)},
-		{"MIME-Version", "1.0"},
-	}
+	h := append(a.versionHeaders(),
+		Field{"AS2-From", QuoteName(a.From)},
+		Field{"AS2-To", QuoteName(a.To)},
+		Field{"Message-ID", d.MessageID},
+		Field{"Date", d.Date.UTC().Format(http.TimeFormat)},
+		Field{"User-Agent", product(a)},
+		Field{"MIME-Version", "1.0"},
+	)
 	if a.Subject != "" {
 		h = append(h, Field{"Subject", subject(a.Subject, d)})
 	}
@@ -43,7 +38,7 @@ func receiptHeaders(a Agreement, d Document) []Field {
 	h := []Field{{"Disposition-Notification-To", QuoteName(a.From)}}
 	if a.MDN.Signed {
 		h = append(h, Field{"Disposition-Notification-Options",
-			"signed-receipt-protocol=optional, pkcs7-signature; signed-receipt-micalg=optional, " + micName(askedDigest(a))})
+			"signed-receipt-protocol=optional, pkcs7-signature; signed-receipt-micalg=optional, " + a.digestName(askedDigest(a))})
 	}
 	if a.MDN.Mode == MDNAsync {
 		h = append(h, Field{"Receipt-Delivery-Option", receiptURL(a.MDN.URL, d.Token)})

@@ -55,12 +55,20 @@ func (m MIC) digest() (crypto.Hash, []byte, bool) {
 
 // micName is how an algorithm is spelled on the wire: as in RFC 5751, but for
 // SHA-1, which partners that still need it know as RFC 3851 has it.
-// QUIRK(Seeburger, old ones): no dash.
 func micName(h crypto.Hash) string {
 	if h == crypto.SHA1 {
 		return "sha1"
 	}
 	return smime.HashName(h)
+}
+
+// digestName is micName, or what the partner knows the algorithm as.
+// QUIRK(Seeburger, old ones): RFC 3851's spelling, without a dash.
+func (a Agreement) digestName(h crypto.Hash) string {
+	if a.DashlessNames {
+		return strings.ReplaceAll(micName(h), "-", "")
+	}
+	return micName(h)
 }
 
 func newMIC(h crypto.Hash, digest []byte) MIC {

@@ -44,8 +44,14 @@ func plainURL(raw string) (*url.URL, bool) {
 	if clean := path.Clean("/" + u.Path); strings.TrimSuffix("/"+strings.TrimPrefix(u.Path, "/"), "/") != strings.TrimSuffix(clean, "/") {
 		return nil, false
 	}
-	if strings.ContainsAny(u.Path, `\`) || strings.Contains(strings.ToLower(u.EscapedPath()), "%2f") {
-		return nil, false
+	if strings.ContainsAny(u.Path, `\%`) || strings.Contains(strings.ToLower(u.EscapedPath()), "%2f") {
+		return nil, false // also what a second decoding would make something else of
+	}
+	for _, segment := range strings.Split(u.Path, "/") {
+		// Some servers drop parameters first: "..;a" climbs there.
+		if dots, _, _ := strings.Cut(segment, ";"); dots != segment && strings.Trim(dots, ". \t") == "" {
+			return nil, false
+		}
 	}
 	return u, true
 }

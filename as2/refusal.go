@@ -17,6 +17,7 @@ const (
 	insufficientSecurity = "insufficient-message-security"
 	unexpectedError      = "unexpected-processing-error"
 	unknownRelationship  = "unknown-trading-relationship"
+	invalidMessageID     = "invalid-message-id" // the successor of RFC 4130 has it
 )
 
 // What follows "failed/failure:" (RFC 4130 §7.5.3).
@@ -31,6 +32,7 @@ type refusal struct {
 	disposition Disposition
 	reason      fault.Reason
 	problem     string
+	told        string // what people at the partner read; empty: as refusalTexts has it
 }
 
 // Error implements error.
@@ -93,16 +95,20 @@ func refuseLayer(err error, other string) error {
 	return refuse(other, "%v", err)
 }
 
+// receiptNotAgreed is told to who wants the receipt where we do not send one.
+const receiptNotAgreed = "The receipt is asked for at an address that we have not agreed on. Please tell us that address first, or ask for the receipt in the response."
+
 // refusalTexts says the dispositions in words, for the part of the MDN that
 // people read. Nothing of the inside of this gateway is told there.
 var refusalTexts = map[string]string{
 	authenticationFailed: "The sender could not be authenticated: the signature is not by a certificate that we hold of you.",
-	decryptionFailed:     "The message could not be decrypted with any key of ours.",
+	decryptionFailed:     "The message could not be decrypted with any key of ours, or what is in it is not a whole message, signed as agreed.",
 	decompressionFailed:  "The message could not be decompressed.",
 	integrityFailed:      "The content is not what was signed.",
 	insufficientSecurity: "The message is not signed or encrypted as agreed.",
 	unexpectedError:      "The message could not be processed.",
 	unknownRelationship:  "There is no agreement here between the two AS2 names of this message.",
+	invalidMessageID:     "The Message-ID is missing, or holds blanks or control characters.",
 	unsupportedFormat:    "A receipt of the kind that was required cannot be made here.",
 	unsupportedMIC:       "None of the MIC algorithms that were required is supported here.",
 }

@@ -4,10 +4,12 @@ import (
 	"crypto"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"edigw/as2/smime"
+	"edigw/fault"
 )
 
 // request is what the HTTP header of a message says.
@@ -19,6 +21,7 @@ type request struct {
 	version          string // AS2-Version; may be empty
 	wantsMDN         bool
 	receiptURL       string // where an asynchronous MDN goes; empty: in the response
+	emptyURL         bool   // the field for it is there and empty
 	signedMDN        bool
 	protocolRequired bool     // a receipt protocol that we do not know is required
 	algorithms       []string // for the MDN, as spelled by the partner, first choice first
@@ -39,6 +42,7 @@ func parseRequest(h http.Header) (request, error) {
 	}
 	// RFC 4130 §7.3: only this asks for an MDN, whatever its value.
 	_, q.wantsMDN = h["Disposition-Notification-To"]
+	q.emptyURL = len(h.Values("Receipt-Delivery-Option")) > 0 && q.receiptURL == ""
 	q.readOptions(h.Get("Disposition-Notification-Options"))
 	for _, name := range []string{"AS2-From", "AS2-To", "Message-ID"} {
 		if len(h.Values(name)) > 1 {
@@ -98,20 +102,30 @@ func (q request) asked() crypto.Hash {
 	return 0
 }
 
+// succeeds reports whether the partner claims to follow the successor of RFC
+// 4130, which begins with version 1.3.
+func (q request) succeeds() bool {
+	v, err := strconv.ParseFloat(strings.TrimSpace(q.version), 64)
+	return err == nil && v >= 1.3
+}
+
 // unsignedMIC is the algorithm for the MIC of an unsigned message.
-func (q request) unsignedMIC() crypto.Hash {
-	if h := q.asked(); h != 0 {
-		return h
-	}
-	if v, err := strconv.ParseFloat(q.version, 64); err == nil && v >= 1.3 {
+func (q request) unsignedMIC(rules MICRules) crypto.Hash {
+	switch asked := q.asked(); {
+	case rules.Unsigned != 0:
+		return rules.Unsigned
+	case asked != 0:
+		return asked
+	case q.succeeds():
 		return crypto.SHA256
 	}
 	return crypto.SHA1 // RFC 4130 §7.4.3
 }
 
-// spell names an algorithm as the partner did, if he did.
-func (q request) spell(h crypto.Hash) string {
-	for _, name := range q.algorithms {
+// spell names an algorithm as the partner did, if he did: in what he asks for,
+// or else in what he says of his signature.
+func (q request) spell(h crypto.Hash, others ...string) string {
+	for _, name := range slices.Concat(q.algorithms, others) {
 		if asked, ok := smime.HashByName(name); ok && asked == h && headerValue(name) {
 			return name
 		}
@@ -134,7 +148,10 @@ func (q request) checkReceipt(a Agreement) error {
 	case q.signedMDN && a.SigningKey == nil:
 		return cannotAnswer(unsupportedFormat, "a signed receipt is asked for, but we have no key in force to sign it")
 	case q.receiptURL != "" && !allowedURL(q.receiptURL, a.Receive.ReceiptURLs):
-		return refuse(unexpectedError, "the receipt is asked for at an address that as2.receive.receipt_urls does not list: %s", clip(cleanText(q.receiptURL), maxWords))
+		return &refusal{
+			disposition: Disposition{Mode: autoMode, Type: "processed", Modifier: "error", Text: unexpectedError}, reason: fault.ReasonFormat, told: receiptNotAgreed,
+			problem: "the receipt is asked for at an address that as2.receive.receipt_urls does not list: " + clip(cleanText(q.receiptURL), maxWords),
+		}
 	}
 	return nil
 }

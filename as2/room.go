@@ -110,18 +110,22 @@ func (c *claim) wrote(n int64) {
 }
 
 // close gives everything back; the files are gone.
-func (c *claim) close() {
+func (c *claim) close() { c.give(c.granted, c.written) }
+
+// give gives back what a file held that is gone.
+func (c *claim) give(granted, written int64) {
 	if c.rooms == nil {
 		return
 	}
 	r := c.rooms
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.granted -= c.granted
-	r.written -= c.written
-	give(r.partners, c.partner, c.granted)
-	give(r.addresses, c.address, c.granted)
-	c.granted, c.written = 0, 0
+	r.granted -= granted
+	r.written -= written
+	give(r.partners, c.partner, granted)
+	give(r.addresses, c.address, granted)
+	c.granted -= granted
+	c.written -= written
 }
 
 // give takes n off a share and forgets an empty one.

@@ -84,8 +84,8 @@ func TestUploadsShareTheRoom(t *testing.T) {
 	}
 }
 
-// TestScratchIsGivenBack: nothing of a request is left when it ended.
-func TestScratchIsGivenBack(t *testing.T) {
+// TestRow15ScratchIsGivenBack: nothing of a request is left when it ended.
+func TestRow15ScratchIsGivenBack(t *testing.T) {
 	t.Parallel()
 	d := newDisk(80 << 20)
 	s := &space{dir: t.TempDir(), claim: claim{rooms: d.rooms, partner: "a", address: "1"}}

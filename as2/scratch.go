@@ -83,6 +83,15 @@ func (s *scratch) spill() error {
 	return nil
 }
 
+// free gives back what a layer holds that nobody reads any more.
+func (s *scratch) free() {
+	if s.file != nil {
+		s.file.Close()
+		s.claim.give(s.room, s.size)
+	}
+	s.file, s.mem, s.room, s.size = nil, nil, 0, 0
+}
+
 // open reads from the beginning; several readers do not disturb each other.
 func (s *scratch) open() io.Reader {
 	if s.file == nil {

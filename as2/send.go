@@ -18,10 +18,11 @@ type Reply struct {
 	Truncated bool   // the body ended before its end, or is longer
 }
 
-// Send posts the wire bytes of a build once, with Content-Length and the stored
-// headers, and reads the answer. Credentials come from the agreement at this
-// moment. body opens the wire bytes; it is called once. Nothing is retried and no
-// redirect followed; c should come from package exchange.
+// Send posts the wire bytes of a build once, with the stored headers, and reads
+// the answer. Whether the body goes out with its length or in chunks, and
+// whether the partner is asked first, is as the agreement has it now, and so are
+// the credentials. body opens the wire bytes; it is called once. Nothing is
+// retried and no redirect followed; c should come from package exchange.
 //
 // The Outcome holds the facts of the transport only: Interpret reads the Reply.
 // Send blocks as long as ctx and lim allow.
@@ -36,10 +37,16 @@ func Send(ctx context.Context, c *http.Client, a Agreement, r Rendition, body fu
 		return Reply{}, fault.Outcome{Cause: fault.CauseBuild, Detail: "as2.url is not a URL", Suspect: "as2.url", AckAsked: r.Ack}
 	}
 	req.ContentLength = r.Size
-	if r.Size == 0 {
+	switch {
+	case r.Size == 0:
 		wire.Close()
 		req.Body = http.NoBody // else an empty body goes out without Content-Length
+	case a.Chunked:
+		// QUIRK(Liaison, iSoft, old ones): take no chunks, so Content-Length is what
+		// goes out unless the partner's file says otherwise.
+		req.ContentLength = -1
 	}
+	lim.Expect = a.ExpectContinue
 	for _, f := range r.Headers {
 		// The spelling of RFC 4130 is kept where net/http would write As2-From.
 		if canonical := http.CanonicalHeaderKey(f.Name); canonical == "User-Agent" {
@@ -56,20 +63,28 @@ func Send(ctx context.Context, c *http.Client, a Agreement, r Rendition, body fu
 	if res == nil {
 		return Reply{}, out
 	}
+	if res.Status == http.StatusExpectationFailed && a.ExpectContinue {
+		out.Suspect = "as2.expect_continue"
+		out.Detail = "The partner does not let itself be asked before a document is sent (417): set as2.expect_continue to false, then replay"
+	}
 	return Reply{Status: res.Status, Header: res.Header, Body: res.Body, Truncated: res.Truncated}, out
 }
 
 // Interpret completes the outcome of Send with what the reply says: the
 // acknowledgement, if it carries one, verified against all builds that were
 // sent under this Message-ID. A reply that is no MDN (a page, nothing) leaves
-// Ack nil and Protocol false. The MDN is zero then.
+// Ack nil and Protocol false. The MDN is zero then. So it is with one that says
+// yes and names no digest before it got the document (see exchange.Do).
 func Interpret(out fault.Outcome, reply Reply, sent []Rendition, a Agreement) (fault.Outcome, MDN) {
 	ack, mdn := VerifyMDN(reply.Header, reply.Body, sent, a)
 	if ack.Verdict == fault.AckNone {
 		return out, MDN{}
 	}
+	if !out.Phase.Reached() && ack.Positive && mdn.MIC == (MIC{}) {
+		return out, MDN{} // nothing was sent, and nothing shows that they have it from before
+	}
 	out.Protocol = true
-	out.Ack = &ack
+	out.Ack, out.Status = &ack, reply.Status // also if it came instead of 100 Continue
 	if out.Detail == "" {
 		out.Detail = mdn.Problem
 	}

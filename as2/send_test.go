@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,9 +56,11 @@ func TestSendAndInterpret(t *testing.T) {
 	if out.Ack == nil || out.Ack.Verdict != fault.AckTrusted || !out.Ack.Positive || out.Ack.Ref != r.MessageID {
 		t.Fatalf("acknowledgement %+v: %s", out.Ack, mdn.Problem)
 	}
-	if user, password, _ := seen.BasicAuth(); user != "acme" || password != "s3cret" {
-		t.Error("no login was sent with the first request")
-	}
+	t.Run("row 41: the login goes with the first request", func(t *testing.T) {
+		if user, password, _ := seen.BasicAuth(); user != "acme" || password != "s3cret" {
+			t.Errorf("login %q", user)
+		}
+	})
 	if seen.ContentLength != r.Size || len(seen.TransferEncoding) != 0 || seen.Header.Get("Idempotency-Key") != "" {
 		t.Errorf("length %d, encoding %v, headers %v", seen.ContentLength, seen.TransferEncoding, seen.Header)
 	}
@@ -88,9 +91,9 @@ func TestEmptyPlainMessageHasLength(t *testing.T) {
 	}
 }
 
-// TestReplyThatIsNoMDN: as2.md §3 rows 10, 42, 81: pages and silence are shown,
-// never taken for a receipt.
-func TestReplyThatIsNoMDN(t *testing.T) {
+// TestRow10Row42Row81ReplyThatIsNoMDN: pages and silence are shown, never taken
+// for a receipt.
+func TestRow10Row42Row81ReplyThatIsNoMDN(t *testing.T) {
 	t.Parallel()
 	a := toNorthwind()
 	r, wire := mustBuild(t, a, []byte("ISA~"))
@@ -161,5 +164,103 @@ func TestUnreadableWireBytes(t *testing.T) {
 	}, exchange.Limits{})
 	if out.Cause != fault.CausePayload || out.Phase != fault.PhaseNone || out.AckAsked != fault.AckSync || out.Detail == "" {
 		t.Errorf("outcome %+v", out)
+	}
+}
+
+// TestBodyIsFramedAsThePartnerWants: with its length, or in chunks; asked for
+// first, or not. The stored message is the same.
+func TestBodyIsFramedAsThePartnerWants(t *testing.T) {
+	t.Parallel()
+	a := toNorthwind()
+	content := contents()["binary"]
+	r, wire := mustBuild(t, a, content)
+	for name, tc := range map[string]struct {
+		chunked, expect bool
+		length          int64
+		encoding        []string
+	}{
+		"as built in": {false, false, r.Size, nil},
+		"chunked":     {true, false, -1, []string{"chunked"}},
+		"asked":       {false, true, r.Size, nil},
+		"both":        {true, true, -1, []string{"chunked"}},
+	} {
+		a := a
+		a.Chunked, a.ExpectContinue = tc.chunked, tc.expect
+		m := &memory{agreement: fromAcme()}
+		h := testHandler(t, m)
+		_, out, mdn := send(t, a, r, wire, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if req.ContentLength != tc.length || !slices.Equal(req.TransferEncoding, tc.encoding) {
+				t.Errorf("%s: length %d, encoding %v", name, req.ContentLength, req.TransferEncoding)
+			}
+			if asked := req.Header.Get("Expect") == "100-continue"; asked != tc.expect {
+				t.Errorf("%s: Expect %q", name, req.Header.Get("Expect"))
+			}
+			h.ServeHTTP(w, req)
+		}))
+		if out.Ack == nil || out.Ack.Verdict != fault.AckTrusted || out.Phase != fault.PhaseDone {
+			t.Errorf("%s: %+v, %s", name, out, mdn.Problem)
+		}
+		if _, payload := m.last(t); !bytes.Equal(payload, content) {
+			t.Errorf("%s: another document arrived", name)
+		}
+	}
+}
+
+// TestPartnerWhoIsNotToBeAsked: 417 names the setting; a refusal before the body
+// is that refusal.
+func TestPartnerWhoIsNotToBeAsked(t *testing.T) {
+	t.Parallel()
+	a := toNorthwind()
+	a.ExpectContinue = true
+	r, wire := mustBuild(t, a, contents()["usual"])
+	for status, suspect := range map[int]string{417: "as2.expect_continue", 401: "", 413: "", 503: ""} {
+		_, out, _ := send(t, a, r, wire, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		if out.Status != status || out.Suspect != suspect || out.Ack != nil || out.Phase != fault.PhaseDone {
+			t.Errorf("%d: %+v", status, out)
+		}
+	}
+}
+
+// TestReceiptInsteadOf100Continue: who answers before he has the document may
+// say no, and may say that he has it from before. A yes alone proves nothing.
+func TestReceiptInsteadOf100Continue(t *testing.T) {
+	t.Parallel()
+	a := toNorthwind()
+	a.ExpectContinue, a.MDN.Signed = true, false
+	r, wire := mustBuild(t, a, []byte("ISA~"))
+	q, err := parseRequest(wireRequest(t, r, wire).Header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := fromAcme()
+	for name, tc := range map[string]struct {
+		said     Disposition
+		mic      *MIC
+		counts   bool
+		positive bool
+	}{
+		"no":                       {Disposition{Mode: autoMode, Type: "processed", Modifier: "error", Text: "authentication-failed"}, nil, true, false},
+		"it has it from before":    {Disposition{Mode: autoMode, Type: "processed"}, &r.MICs[0], true, true},
+		"yes, whatever it will be": {Disposition{Mode: autoMode, Type: "processed"}, nil, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer, err := testHandler(t, &memory{}).answerer().answer(q, &by, tc.said, tc.mic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, out, _ := send(t, a, r, wire, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				for _, f := range answer.Headers {
+					w.Header().Set(f.Name, f.Value)
+				}
+				w.Write(answer.Body)
+			}))
+			if out.Phase.Reached() || (out.Status == 200) != tc.counts || (out.Ack != nil) != tc.counts || out.Protocol != tc.counts {
+				t.Fatalf("outcome %+v, acknowledgement %+v", out, out.Ack)
+			}
+			if tc.counts && (out.Ack.Verdict != fault.AckTrusted || out.Ack.Positive != tc.positive) {
+				t.Errorf("acknowledgement %+v", out.Ack)
+			}
+		})
 	}
 }

@@ -43,6 +43,8 @@ type opened struct {
 	encrypted  bool
 	compressed bool
 	signature  *smime.Verification // nil if it was not signed
+	micalg     string              // what multipart/signed says of it, as spelled there
+	whole      bool                // what was encrypted is as its maker made it: a tag holds, or a signed layer was read to its end with nothing behind it
 }
 
 // opener takes the layers off one message.
@@ -97,6 +99,7 @@ func scratchPart(s *scratch) (part, error) {
 // open takes off layer by layer. Errors are *refusal, or wrap errScratch.
 func (o *opener) open(p part) error {
 	for range maxLayers {
+		p = trulyEncoded(p)
 		kind, err := o.kind(p)
 		if err != nil {
 			return err
@@ -104,7 +107,7 @@ func (o *opener) open(p part) error {
 		inner := o.space.new()
 		other := o.other()
 		switch kind {
-		case smime.EnvelopedData:
+		case smime.EnvelopedData, smime.AuthEnvelopedData:
 			other = decryptionFailed
 			err = o.decrypt(p, inner)
 		case smime.CompressedData:
@@ -120,6 +123,9 @@ func (o *opener) open(p part) error {
 		}
 		if err != nil {
 			return err
+		}
+		if o.raw != nil {
+			o.raw.free() // the layer within is whole: a large message has two on the disk at a time
 		}
 		o.raw = inner
 		if p, err = scratchPart(inner); err != nil {
@@ -163,11 +169,27 @@ func (o *opener) kind(p part) (smime.Kind, error) {
 	if kind, ok := smime.Sniff(head[:n]); ok {
 		return kind, nil
 	}
-	switch kind := smime.Kind(strings.ToLower(p.params["smime-type"])); kind {
-	case smime.EnvelopedData, smime.CompressedData:
-		return kind, nil
+	for _, kind := range []smime.Kind{smime.EnvelopedData, smime.AuthEnvelopedData, smime.CompressedData} {
+		if strings.EqualFold(p.params["smime-type"], string(kind)) {
+			return kind, nil
+		}
 	}
 	return smime.SignedData, nil // it says at once what is wrong
+}
+
+// trulyEncoded takes a transfer encoding back that a CMS body does not have:
+// base64 never begins as CMS does, so the bytes tell.
+// QUIRK(as2-lib): told to use base64, it says so above a binary body.
+func trulyEncoded(p part) part {
+	if p.encoding == "" || !strings.HasSuffix(p.mediaType, "pkcs7-mime") {
+		return p
+	}
+	head := make([]byte, 32)
+	n, _ := io.ReadFull(p.body(), head) // a failure comes again at the next read
+	if _, ok := smime.Sniff(head[:n]); ok {
+		p.encoding = ""
+	}
+	return p
 }
 
 func (o *opener) decrypt(p part, inner *scratch) error {
@@ -186,6 +208,7 @@ func (o *opener) decrypt(p part, inner *scratch) error {
 	if _, err := copyAll(inner, plain); err != nil {
 		return refuseLayer(err, decryptionFailed)
 	}
+	o.whole = plain.Kind() == smime.AuthEnvelopedData // its tag holds: nobody changed it
 	return nil
 }
 
@@ -198,14 +221,15 @@ func (o *opener) decompress(p part, inner *scratch) error {
 	if err != nil {
 		return refuseLayer(err, decompressionFailed)
 	}
-	inflated, err := smime.NewDecompressor(content, o.limits)
+	all, ends := o.layer(content)
+	inflated, err := smime.NewDecompressor(all, o.limits)
 	if err != nil {
 		return refuseLayer(err, decompressionFailed)
 	}
 	if _, err := copyAll(inner, inflated); err != nil {
 		return refuseLayer(err, decompressionFailed)
 	}
-	return nil
+	return ends()
 }
 
 func (o *opener) verifyOpaque(p part, inner *scratch) error {
@@ -217,15 +241,20 @@ func (o *opener) verifyOpaque(p part, inner *scratch) error {
 	if err != nil {
 		return refuseLayer(err, other)
 	}
-	signed, err := smime.NewSignedReader(content, o.limits)
+	all, ends := o.layer(content)
+	signed, err := smime.NewSignedReader(all, o.limits)
 	if err != nil {
 		return refuseLayer(err, other)
 	}
 	if _, err := copyAll(inner, signed); err != nil {
 		return refuseLayer(err, other)
 	}
+	if err := ends(); err != nil {
+		return err
+	}
+	o.whole = true
 	if o.signature, err = signed.Verify(o.a.Verify); err != nil {
-		return refuseLayer(err, other)
+		return refuseSigner(err, o.signature, o.a, other)
 	}
 	return nil
 }
@@ -238,7 +267,8 @@ func (o *opener) verifyDetached(p part, inner *scratch) error {
 	}
 	likely, _ := smime.HashByName(p.params["micalg"]) // a hint: SignerInfo decides
 	sums := newDigester(likely)
-	parts := rawmime.NewMultipart(p.body(), p.params["boundary"], 2)
+	all, ends := o.layer(p.body())
+	parts := rawmime.NewMultipart(all, p.params["boundary"], 2)
 	first, err := parts.Next()
 	if err != nil {
 		return refuseParts(err)
@@ -253,6 +283,11 @@ func (o *opener) verifyDetached(p part, inner *scratch) error {
 	if _, err := parts.Next(); !errors.Is(err, io.EOF) {
 		return refuseParts(err)
 	}
+	if err := ends(); err != nil {
+		return err
+	}
+	o.whole = true
+	o.micalg = p.params["micalg"]
 	o.signature, err = smime.VerifyDetached(signature, func(h crypto.Hash) ([]byte, error) {
 		if sum := sums.sum(h); sum != nil {
 			return sum, nil
@@ -262,7 +297,7 @@ func (o *opener) verifyDetached(p part, inner *scratch) error {
 		return again.Sum(nil), err
 	}, o.a.Verify)
 	if err != nil {
-		return refuseLayer(err, authenticationFailed)
+		return refuseSigner(err, o.signature, o.a, authenticationFailed)
 	}
 	return nil
 }
