@@ -3,6 +3,7 @@ package dlq
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -199,6 +200,27 @@ func TestPartnerSettingGivesAFreshIDByItself(t *testing.T) {
 	out, err = b.Replay(ctx(t), unsure.ID, Ask{Actor: kim, Confirm: []Code{PossibleDuplicate}})
 	if err != nil || out.Message.ID != unsure.Message {
 		t.Errorf("uncertain: message %s, %v; want the same Message-ID", out.Message.ID, err)
+	}
+}
+
+// TestNoThenYesAsksAndKeepsItsMessageID: the partner may have it, whatever his
+// settings say of refusals.
+func TestNoThenYesAsksAndKeepsItsMessageID(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.partners["northwind"].FreshID = true
+	l := b.failed("northwind", rejects, queue.Attempt{Status: 200, Ack: &fault.Acknowledgement{Verdict: fault.AckTrusted}})
+	b.move(l.Message, queue.Input{Trigger: queue.OnAck, Verdict: succeeds, Attempt: &queue.Attempt{Message: l.Message, N: 2, Ack: &fault.Acknowledgement{Verdict: fault.AckTrusted, Positive: true}}})
+	_, err := b.Replay(ctx(t), l.ID, Ask{Actor: kim})
+	var need *ConfirmError
+	if !errors.As(err, &need) || !slices.Contains(need.Codes, PossibleDuplicate) {
+		t.Fatalf("got %v, want %s asked for", err, PossibleDuplicate)
+	}
+	_, err = b.Replay(ctx(t), l.ID, Ask{Actor: kim, FreshID: true, Confirm: []Code{PossibleDuplicate}})
+	conflict(t, err)
+	out, err := b.Replay(ctx(t), l.ID, Ask{Actor: kim, Confirm: []Code{PossibleDuplicate}})
+	if err != nil || out.Message.ID != l.Message || out.Message.Edition != 0 {
+		t.Errorf("message %s edition %d, %v; want the same one again", out.Message.ID, out.Message.Edition, err)
 	}
 }
 

@@ -41,10 +41,11 @@ type Plan struct {
 }
 
 // Bulk freezes the letters of a selection and has them replayed, oldest first,
-// at each partner's replay_rate. Letters that die later do not join. It reads
+// at each partner's replay_rate. Letters of received messages are counted as
+// Inbound and left out. Letters that die later do not join. It reads
 // the selection in pages, however large, and returns before the first replay.
 //
-// The error is ErrNothingSelected, a *ConfirmError with the codes that are
+// The error is ErrNothingSelected or ErrOnlyReceived, a *ConfirmError with the codes that are
 // neither confirmed nor skipped, an *InputError, queue.ErrNotFound for an id
 // that no letter has, or the store's.
 func (s *Service) Bulk(ctx context.Context, sel Selection, ask BulkAsk) (Plan, error) {
@@ -62,7 +63,7 @@ func (s *Service) Bulk(ctx context.Context, sel Selection, ask BulkAsk) (Plan, e
 			return plan, nil
 		}
 		if found.counts.Total == 0 {
-			return Plan{}, ErrNothingSelected
+			return Plan{}, nothing(found.counts)
 		}
 		if need := found.missing(ask); len(need) > 0 {
 			return Plan{}, &ConfirmError{Codes: need, Counts: found.codes}
@@ -129,9 +130,17 @@ func (s *Service) freeze(ctx context.Context, plan Plan, sel Selection, ask Bulk
 	plan.Job = j
 	s.poked()
 	if j.Counts.Total == 0 { // somebody was faster
-		return Plan{}, ErrNothingSelected
+		return Plan{}, nothing(j.Counts)
 	}
 	return plan, nil
+}
+
+// nothing says why there is nothing to replay.
+func nothing(c queue.ReplayCounts) error {
+	if c.Inbound > 0 {
+		return ErrOnlyReceived
+	}
+	return ErrNothingSelected
 }
 
 func described(sel Selection) string {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 
+	"edigw/as2"
 	"edigw/edi"
 	"edigw/fault"
 	"edigw/partner"
@@ -17,6 +18,25 @@ import (
 
 // MaxEdit is the longest document that can be edited, in bytes.
 const MaxEdit = 1 << 20
+
+// FilesNotEdited says why a document of several files is not edited, and what
+// to do: its parts stand between boundaries, in encodings of their own, and a
+// slip there makes a message that nobody can take apart.
+const FilesNotEdited = "This document is of several files in one (multipart/related): those are not edited by hand. Have its sender hand in the corrected files, " +
+	"such as with edigw send PARTNER FILE --attach FILE: under the same reference they take the place of this document. If this letter is still here then, discard it."
+
+// Editable reports whether the document of a message can be edited at all: one
+// that goes to the partner, is one file, and is not too long.
+func Editable(m queue.Message) bool {
+	return m.Direction == queue.Out && m.Kind == queue.KindDocument && m.Payload.Size <= MaxEdit && !SeveralFiles(m)
+}
+
+// SeveralFiles reports whether the document of a message is of several files,
+// or says so.
+func SeveralFiles(m queue.Message) bool {
+	_, related, err := as2.RelatedBoundary(m.Payload.ContentType)
+	return related || err != nil
+}
 
 // Contents keeps documents.
 type Contents interface {
@@ -114,6 +134,8 @@ func (s *Service) editable(ctx context.Context, t target, doc draft, ask Ask) ([
 		return nil, taken(l, m, t.now)
 	case l.Direction == queue.In || m.Kind != queue.KindDocument:
 		return nil, no("Only a document that is to be sent to the partner can be edited.")
+	case SeveralFiles(m):
+		return nil, no(FilesNotEdited + " Nothing was changed.")
 	case !known:
 		return nil, no("The partner's settings file is gone: put it back first.")
 	case s.Lanes.Running(l.Lane, l.Message):

@@ -14,6 +14,10 @@ import (
 // ErrNothingSelected says that a bulk replay names no open letter.
 var ErrNothingSelected = errors.New("no open letter is selected: give ids, a filter or an outage")
 
+// ErrOnlyReceived says that every letter that a bulk replay names is of a
+// message that a partner sent us.
+var ErrOnlyReceived = errors.New("the letters selected are of messages that partners sent us: these are not replayed but processed again, each by itself")
+
 // InputError says that a field of a request cannot be used. Nothing was
 // changed.
 type InputError struct {

@@ -150,12 +150,15 @@ func (l *lanes) LettersChanged(partner string) {
 }
 
 // accept admits one document.
-func (b *bench) accept(id string) queue.Message {
+func (b *bench) accept(id string, change ...func(*queue.Message)) queue.Message {
 	b.t.Helper()
 	b.made++
 	identity, _ := b.Identity(id)
 	m := queue.Message{ID: fmt.Sprintf("m%04d", b.made), Partner: id, Lane: id, Kind: queue.KindDocument, Direction: queue.Out, Protocol: "as2",
 		Key: fmt.Sprintf("INV-%d", b.made), Payload: queue.Payload{SHA256: fmt.Sprintf("%064d", b.made), Size: 100}, Warned: true}
+	for _, f := range change {
+		f(&m)
+	}
 	ad, err := b.store.Accept(context.Background(), queue.Arrival{Message: m, Identity: identity, Now: b.now(), LetterID: "at-the-door-" + m.ID})
 	if err != nil {
 		b.t.Fatalf("accept: %v", err)
@@ -191,9 +194,9 @@ func (b *bench) move(id string, in queue.Input) queue.Result {
 }
 
 // buried is a document that became a letter untried, because of an outage.
-func (b *bench) buried(partner string) queue.Letter {
+func (b *bench) buried(partner string, change ...func(*queue.Message)) queue.Letter {
 	b.t.Helper()
-	m := b.accept(partner)
+	m := b.accept(partner, change...)
 	return *b.move(m.ID, queue.Input{Trigger: queue.OnBury, Outage: "OUT-1", Note: "connection refused"}).Opened
 }
 

@@ -65,6 +65,10 @@ func (s *Service) tally(ctx context.Context, v *survey, f queue.LetterFilter) er
 	}
 	lanes, err := s.Store.Tally(ctx, f, forgotten, now)
 	for _, n := range lanes {
+		if n.Direction == queue.In {
+			v.counts.Inbound += n.Counts.Total
+			continue
+		}
 		v.counts.Total += n.Counts.Total
 		v.counts.Pending += n.Counts.Pending
 		v.counts.NeverTried += n.Counts.NeverTried
@@ -72,7 +76,7 @@ func (s *Service) tally(ctx context.Context, v *survey, f queue.LetterFilter) er
 		v.counts.Overtaken += n.Counts.Overtaken
 		v.counts.Overdue += n.Counts.Overdue
 		facts := s.facts(queue.Letter{Lane: n.Lane, Partner: n.Partner}, now)
-		if n.Direction == queue.In || !facts.Known {
+		if !facts.Known {
 			continue // refused: nothing to confirm
 		}
 		for _, x := range []struct {
@@ -102,6 +106,10 @@ func seen(ids []string) map[string]bool {
 // count adds one letter to a survey.
 func (s *Service) count(ctx context.Context, v *survey, facts map[string]Facts, l queue.Letter) error {
 	if l.Status != queue.LetterOpen {
+		return nil
+	}
+	if l.Direction == queue.In {
+		v.counts.Inbound++
 		return nil
 	}
 	m, err := s.Store.Message(ctx, l.Message)

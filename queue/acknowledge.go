@@ -56,12 +56,27 @@ func (m *Message) ackPositive(res *Result, in Input) {
 		m.Proof = ProofReceipt // better proof for what was delivered on less
 		res.event(m, EventDelivered, in.At, "receipt came later").Facts = map[string]string{"proof": string(ProofReceipt), "late": "true"}
 	case m.Refusal:
-		res.event(m, EventAckConflict, in.At, "a positive receipt after a negative one, nothing was sent in between")
+		m.contradicted(res, in)
 	case in.Letter != nil:
 		m.deliver(res, in, ProofReceipt, ClosedDeliveredLate)
 	default:
 		m.deliver(res, in, ProofReceipt, ClosedDelivered)
 	}
+}
+
+// contradicted: the partner said no and then yes to the same exchange. Which of
+// the two holds only he knows: state and reason stay, and from here on he may
+// have the document.
+func (m *Message) contradicted(res *Result, in Input) {
+	m.Uncertain = true
+	e := res.event(m, EventAckConflict, in.At, "a positive receipt after a negative one, nothing was sent in between")
+	if in.Letter == nil {
+		return
+	}
+	l := *in.Letter
+	l.Uncertain, l.Last = true, in.Attempt
+	res.Closed = &l
+	e.Letter, e.Outage = l.ID, l.Outage
 }
 
 func (m *Message) ackNegative(res *Result, in Input, r Rules) {
@@ -71,6 +86,10 @@ func (m *Message) ackNegative(res *Result, in Input, r Rules) {
 		res.event(m, EventAckConflict, in.At, "a negative receipt for a document that is "+string(m.State)+": "+detail(in))
 		return
 	case Dead:
+		if in.Letter.Contradicted() {
+			res.event(m, EventAckConflict, in.At, "a negative receipt again, after a positive one: "+detail(in))
+			return
+		}
 		m.rewrite(res, in)
 		return
 	}

@@ -64,6 +64,12 @@ type Letter struct {
 	Before    *Before     // replaying: what the replay reset
 }
 
+// Contradicted reports whether the partner refused the document and then
+// acknowledged it, with nothing sent in between: only he knows which holds.
+func (l Letter) Contradicted() bool {
+	return l.Status != LetterClosed && l.Last != nil && l.Last.Ack != nil && l.Last.Ack.Positive && l.Last.Ack.Verdict == fault.AckTrusted
+}
+
 // Before is what a replay resets in a message and its letter, so that one that
 // is taken back leaves no trace but its events.
 type Before struct {

@@ -185,6 +185,10 @@ func LaneKey(partner string, k Kind) string {
 	return partner
 }
 
+// InboxLane is where the messages that a partner sends us are counted: no
+// scheduler works there.
+func InboxLane(partner string) string { return partner + "/inbox" }
+
 // Missed reports whether a deadline that the caller had set has passed.
 func (m Message) Missed(now time.Time) bool {
 	return m.DeadlineGiven && !m.DeliverBy.IsZero() && now.After(m.DeliverBy)

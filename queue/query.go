@@ -34,6 +34,8 @@ type LetterFilter struct {
 	Cause   string
 	From    time.Time
 	To      time.Time
+
+	Direction Direction // of the message that it stands for
 }
 
 // LetterGroup is one line of the letters' overview.
@@ -42,6 +44,7 @@ type LetterGroup struct {
 	Reason    fault.Reason
 	Cause     string
 	Outage    string
+	Direction Direction
 	Open      int
 	Replaying int
 	Uncertain int
@@ -125,6 +128,7 @@ type ReplayCounts struct {
 	Failed     int `json:"failed"`
 	Delivered  int `json:"delivered"`
 	DiedAgain  int `json:"died_again"`
+	Inbound    int `json:"inbound"` // selected, but of received messages: left out of all the others, they are processed again instead
 }
 
 // Count adds an open letter and its message, as they are at a time. Every

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"edigw/queue"
@@ -21,12 +23,13 @@ import (
 type Writer struct {
 	spool *Spool
 	kind  Kind
-	held  []byte   // all of it, as long as it is small
+	held  *[]byte  // all of it, as long as it is small; of gathering
 	file  *os.File // nil until it is too large for that
 	hash  hash.Hash
 	size  int64
 	limit int64
 	room  int64 // it was looked whether so much has room
+	begun int64 // so much of the file the disk was told to write
 	ended bool
 	err   error // the first failure; the body is lost
 }
@@ -35,9 +38,26 @@ type Writer struct {
 // stays free: many files that fit one by one may not fit together.
 const lookEvery = 256 << 10
 
+// ahead is how much of a file gathers until the disk is told to begin with it.
+// It then works while the rest is made, and neither Commit nor the fsync of
+// somebody else's small body waits for a gigabyte to be written.
+const ahead = 8 << 20
+
+// gathering lends the memory that small bodies gather in.
+var gathering = sync.Pool{New: func() any { b := make([]byte, 0, MaxSmall); return &b }}
+
+// giveBack ends the use of that memory.
+func (w *Writer) giveBack() {
+	if w.held != nil {
+		*w.held = (*w.held)[:0]
+		gathering.Put(w.held)
+		w.held = nil
+	}
+}
+
 // Create begins a body of at most limit bytes; 0 means no limit.
 func (s *Spool) Create(k Kind, limit int64) (*Writer, error) {
-	w := &Writer{spool: s, kind: k, hash: sha256.New(), limit: limit}
+	w := &Writer{spool: s, kind: k, held: gathering.Get().(*[]byte), hash: sha256.New(), limit: limit}
 	if s.small == nil {
 		if err := w.spill(); err != nil {
 			return nil, err
@@ -53,10 +73,10 @@ func (w *Writer) spill() error {
 		return fault(err)
 	}
 	w.file = f
-	if _, err := f.Write(w.held); err != nil {
+	if _, err := f.Write(*w.held); err != nil {
 		return fault(err)
 	}
-	w.held = nil
+	w.giveBack()
 	return nil
 }
 
@@ -77,12 +97,16 @@ func (w *Writer) Write(p []byte) (int, error) {
 	w.hash.Write(p[:n])
 	w.size += int64(n)
 	w.err = err
+	if w.file != nil && w.size-w.begun >= ahead {
+		begin(w.file, w.begun, w.size-w.begun)
+		w.begun = w.size
+	}
 	return n, err
 }
 
 func (w *Writer) append(p []byte) (int, error) {
-	if w.file == nil && len(w.held)+len(p) <= MaxSmall {
-		w.held = append(w.held, p...)
+	if w.file == nil && len(*w.held)+len(p) <= MaxSmall {
+		*w.held = append(*w.held, p...)
 		return len(p), nil
 	}
 	if w.file == nil {
@@ -129,8 +153,9 @@ func (w *Writer) Commit() (name string, size int64, err error) {
 		return "", 0, err
 	}
 	if w.file == nil { // its age is told by the same clock as a file's
-		if err = w.spool.small.Put(context.Background(), string(w.kind), name, w.held, time.Now()); err == nil {
-			w.spool.recent.put(key{w.kind, name}, w.held)
+		body := bytes.Clone(*w.held) // recent keeps it
+		if err = w.spool.small.Put(context.Background(), string(w.kind), name, body, time.Now()); err == nil {
+			w.spool.recent.put(key{w.kind, name}, body)
 		}
 	} else if err = w.place(path); err == nil {
 		w.file = nil
@@ -212,7 +237,8 @@ func (w *Writer) Abort() {
 	if w.ended {
 		return
 	}
-	w.ended, w.held = true, nil
+	w.ended = true
+	w.giveBack()
 	if w.file != nil {
 		w.file.Close()
 		os.Remove(w.file.Name())

@@ -37,7 +37,7 @@ func (s *Store) Depths(ctx context.Context) (all []queue.Depth, err error) {
 
 // PartnerDepths is Depths for one partner's lanes.
 func (s *Store) PartnerDepths(ctx context.Context, partner string) (all []queue.Depth, err error) {
-	var lanes list[string]
+	lanes := list[string]{queue.InboxLane(partner)}
 	for _, k := range queue.Kinds {
 		lanes = append(lanes, queue.LaneKey(partner, k))
 	}

@@ -8,13 +8,13 @@ import (
 )
 
 // groupColumns are what scanGroup reads, of letter_groups AS g.
-const groupColumns = `g.partner, g.reason, g.cause, g.outage, g.open, g.replaying, g.uncertain,
-	(SELECT min(l.created) FROM letters AS l INDEXED BY letters_groups WHERE l.partner = g.partner AND l.reason = g.reason AND l.cause = g.cause AND l.outage = g.outage AND l.status <> 'closed'),
-	(SELECT max(l.created) FROM letters AS l INDEXED BY letters_groups WHERE l.partner = g.partner AND l.reason = g.reason AND l.cause = g.cause AND l.outage = g.outage AND l.status <> 'closed')`
+const groupColumns = `g.partner, g.reason, g.cause, g.outage, g.direction, g.open, g.replaying, g.uncertain,
+	(SELECT min(l.created) FROM letters AS l INDEXED BY letters_groups WHERE l.partner = g.partner AND l.reason = g.reason AND l.cause = g.cause AND l.outage = g.outage AND l.direction = g.direction AND l.status <> 'closed'),
+	(SELECT max(l.created) FROM letters AS l INDEXED BY letters_groups WHERE l.partner = g.partner AND l.reason = g.reason AND l.cause = g.cause AND l.outage = g.outage AND l.direction = g.direction AND l.status <> 'closed')`
 
 func scanGroup(r scanner) (queue.LetterGroup, error) {
 	var g queue.LetterGroup
-	err := r.Scan(&g.Partner, &g.Reason, &g.Cause, &g.Outage, &g.Open, &g.Replaying, &g.Uncertain, moment{&g.Oldest}, moment{&g.Newest})
+	err := r.Scan(&g.Partner, &g.Reason, &g.Cause, &g.Outage, &g.Direction, &g.Open, &g.Replaying, &g.Uncertain, moment{&g.Oldest}, moment{&g.Newest})
 	return g, err
 }
 
@@ -24,22 +24,23 @@ func (w *where) groups(f queue.LetterFilter) {
 	w.equal("g.reason", string(f.Reason))
 	w.equal("g.cause", f.Cause)
 	w.equal("g.outage", f.Outage)
+	w.equal("g.direction", string(f.Direction))
 }
 
 // LetterGroups counts the open and replaying letters by partner, reason,
-// cause and outage: out of the counters, unless a time or a status is asked
+// cause, outage and direction: out of the counters, unless a time or a status is asked
 // for, which reads the letters' index.
 func (s *Store) LetterGroups(ctx context.Context, f queue.LetterFilter) (all []queue.LetterGroup, err error) {
 	var w where
 	query := "SELECT " + groupColumns + " FROM letter_groups AS g"
-	if f == (queue.LetterFilter{Partner: f.Partner, Reason: f.Reason, Cause: f.Cause, Outage: f.Outage}) {
+	if f == (queue.LetterFilter{Partner: f.Partner, Reason: f.Reason, Cause: f.Cause, Outage: f.Outage, Direction: f.Direction}) {
 		w.groups(f)
-		query += w.String() + " ORDER BY g.partner, g.reason, g.cause, g.outage"
+		query += w.String() + " ORDER BY g.partner, g.reason, g.cause, g.outage, g.direction"
 	} else {
 		w.add("l.status <> 'closed'")
 		w.letters(f)
-		query = `SELECT l.partner, l.reason, l.cause, l.outage, sum(l.status = 'open'), sum(l.status = 'replaying'), sum(l.uncertain), min(l.created), max(l.created)
-			FROM letters AS l INDEXED BY letters_groups` + w.String() + " GROUP BY l.partner, l.reason, l.cause, l.outage ORDER BY l.partner, l.reason, l.cause, l.outage"
+		query = `SELECT l.partner, l.reason, l.cause, l.outage, l.direction, sum(l.status = 'open'), sum(l.status = 'replaying'), sum(l.uncertain), min(l.created), max(l.created)
+			FROM letters AS l INDEXED BY letters_groups` + w.String() + " GROUP BY l.partner, l.reason, l.cause, l.outage, l.direction ORDER BY l.partner, l.reason, l.cause, l.outage, l.direction"
 	}
 	err = s.read(ctx, func(t *tx) error {
 		all, err = collectOnce(t, scanGroup, query, w.args...)
@@ -60,8 +61,8 @@ func (s *Store) LargestGroups(ctx context.Context, f queue.LetterFilter, limit i
 			return err
 		}
 		open = some[0]
-		all, err = collectOnce(t, scanGroup, "SELECT "+groupColumns+` FROM (SELECT * FROM letter_groups AS g`+w.String()+` ORDER BY g.open DESC, g.partner, g.reason, g.cause, g.outage LIMIT ?) AS g
-			ORDER BY g.open DESC, g.partner, g.reason, g.cause, g.outage`, append(w.args, max(limit, 0))...)
+		all, err = collectOnce(t, scanGroup, "SELECT "+groupColumns+` FROM (SELECT * FROM letter_groups AS g`+w.String()+` ORDER BY g.open DESC, g.partner, g.reason, g.cause, g.outage, g.direction LIMIT ?) AS g
+			ORDER BY g.open DESC, g.partner, g.reason, g.cause, g.outage, g.direction`, append(w.args, max(limit, 0))...)
 		return err
 	})
 	return all, open, err

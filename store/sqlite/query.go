@@ -337,6 +337,11 @@ func (w *where) letters(f queue.LetterFilter) {
 	if f.Cause != "" {
 		w.add("l.cause = ? AND l.cause <> ''", f.Cause)
 	}
+	if f.Direction == queue.In { // a literal, for the index of what we received
+		w.add("l.direction = 'in'")
+	} else {
+		w.equal("l.direction", string(f.Direction))
+	}
 	w.between("l.created", f.From, f.To)
 }
 

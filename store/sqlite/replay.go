@@ -28,6 +28,11 @@ func (s *Store) FreezeReplay(ctx context.Context, j queue.ReplayJob, ids []strin
 			f.Status = ""
 			w.letters(f)
 		}
+		inbound, err := collectOnce(t, scanValue[int], "SELECT count(*) FROM letters AS l"+w.String()+" AND l.direction = 'in'", w.args...)
+		if err != nil {
+			return fmt.Errorf("replay %s: %w", j.ID, err)
+		}
+		w.add("l.direction = 'out'")
 		if _, err := t.conn.ExecContext(t.ctx, `INSERT INTO replay_items (job, n, letter, message, partner, status, detail)
 			SELECT ?, row_number() OVER (ORDER BY l.seq, l.n), l.id, l.message, l.partner, 'pending', '' FROM letters AS l`+w.String(),
 			append([]any{j.ID}, w.args...)...); err != nil {
@@ -36,6 +41,7 @@ func (s *Store) FreezeReplay(ctx context.Context, j queue.ReplayJob, ids []strin
 		if j.Counts, err = t.countReplay(j.ID, j.Created); err != nil {
 			return err
 		}
+		j.Counts.Inbound = inbound[0]
 		if _, err = t.exec("UPDATE replay_jobs SET counts = ? WHERE id = ?", object{j.Counts}, j.ID); err != nil {
 			return err
 		}

@@ -114,7 +114,7 @@ func (s *Memory) findLetters(fits func(queue.Letter) bool) []queue.Letter {
 
 func selects(f queue.LetterFilter, l queue.Letter) bool {
 	return (f.Partner == "" || l.Partner == f.Partner) && (f.Reason == "" || l.Reason == f.Reason) && (f.Status == "" || l.Status == f.Status) &&
-		(f.Outage == "" || l.Outage == f.Outage) && (f.Cause == "" || l.Cause == f.Cause) && between(l.Created, f.From, f.To)
+		(f.Outage == "" || l.Outage == f.Outage) && (f.Cause == "" || l.Cause == f.Cause) && (f.Direction == "" || l.Direction == f.Direction) && between(l.Created, f.From, f.To)
 }
 
 // LettersOf gives the letters of a message, oldest first.
@@ -144,10 +144,10 @@ func (s *Memory) LetterGroups(ctx context.Context, f queue.LetterFilter) ([]queu
 	defer s.mu.Unlock()
 	groups := map[string]*queue.LetterGroup{}
 	for _, l := range s.findLetters(func(l queue.Letter) bool { return l.Status != queue.LetterClosed && selects(f, l) }) {
-		key := strings.Join([]string{l.Partner, string(l.Reason), l.Cause, l.Outage}, "\x00")
+		key := strings.Join([]string{l.Partner, string(l.Reason), l.Cause, l.Outage, string(l.Direction)}, "\x00")
 		g := groups[key]
 		if g == nil {
-			g = &queue.LetterGroup{Partner: l.Partner, Reason: l.Reason, Cause: l.Cause, Outage: l.Outage, Oldest: l.Created, Newest: l.Created}
+			g = &queue.LetterGroup{Partner: l.Partner, Reason: l.Reason, Cause: l.Cause, Outage: l.Outage, Direction: l.Direction, Oldest: l.Created, Newest: l.Created}
 			groups[key] = g
 		}
 		if l.Status == queue.LetterOpen {
@@ -174,7 +174,7 @@ func (s *Memory) LetterGroups(ctx context.Context, f queue.LetterFilter) ([]queu
 
 // LargestGroups gives the groups with the most open letters.
 func (s *Memory) LargestGroups(ctx context.Context, f queue.LetterFilter, limit int) (all []queue.LetterGroup, open int, err error) {
-	all, err = s.LetterGroups(ctx, queue.LetterFilter{Partner: f.Partner, Reason: f.Reason, Cause: f.Cause, Outage: f.Outage})
+	all, err = s.LetterGroups(ctx, queue.LetterFilter{Partner: f.Partner, Reason: f.Reason, Cause: f.Cause, Outage: f.Outage, Direction: f.Direction})
 	for _, g := range all {
 		open += g.Open
 	}

@@ -35,8 +35,12 @@ func (s *Memory) FreezeReplay(ctx context.Context, j queue.ReplayJob, ids []stri
 		slices.SortStableFunc(letters, func(a, b queue.Letter) int { return int(a.Seq - b.Seq) })
 		j.Counts = queue.ReplayCounts{}
 		var items []queue.ReplayItem
-		for i, l := range letters {
-			items = append(items, queue.ReplayItem{Job: j.ID, N: i + 1, Letter: l.ID, Message: l.Message, Partner: l.Partner, Status: "pending"})
+		for _, l := range letters {
+			if l.Direction == queue.In {
+				j.Counts.Inbound++
+				continue
+			}
+			items = append(items, queue.ReplayItem{Job: j.ID, N: len(items) + 1, Letter: l.ID, Message: l.Message, Partner: l.Partner, Status: "pending"})
 			j.Counts.Count(l, s.messages[l.Message], j.Created)
 		}
 		set(u, s.jobs, j.ID, j)

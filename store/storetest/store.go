@@ -108,7 +108,8 @@ type Store interface {
 	// selects now, or with ids if given, oldest message first, and counts them
 	// as queue.ReplayCounts.Count does at j.Created.
 	// Of ids those that are not open are left out; one that no letter has is
-	// ErrNotFound. A taken job id is ErrConflict. The events, who asked for it,
+	// ErrNotFound. Letters of received messages are counted as Inbound and left
+	// out. A taken job id is ErrConflict. The events, who asked for it,
 	// are of the same transaction.
 	FreezeReplay(ctx context.Context, j queue.ReplayJob, ids []string, events ...queue.Event) (queue.ReplayJob, error)
 	// Tally counts the open letters that a filter selects, by lane and

@@ -151,6 +151,14 @@ func (r *run) dead(partner string, reason fault.Reason, outage string) (queue.Me
 	return r.bury(r.accept(partner), reason, outage)
 }
 
+// received records a message of the partner that was refused, with its letter.
+func (r *run) received(partner string, reason fault.Reason) (queue.Message, queue.Letter) {
+	r.Helper()
+	m := queue.Message{ID: r.id("m"), Partner: partner, Lane: queue.InboxLane(partner), Kind: queue.KindDocument, Direction: queue.In, Protocol: "as2", Accepted: t0}
+	m.Key = "k" + m.ID
+	return r.bury(m, reason, "")
+}
+
 // closed closes the letter of a dead message as discarded.
 func (r *run) closed(m queue.Message, l queue.Letter) (queue.Message, queue.Letter) {
 	r.Helper()

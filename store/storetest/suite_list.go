@@ -227,9 +227,9 @@ var listRules = map[string]func(*run){
 		r.closed(r.dead("northwind", fault.ReasonRejected, ""))
 		_, other := r.dead("another", fault.ReasonRejected, "")
 		want := []queue.LetterGroup{
-			{Partner: "another", Reason: fault.ReasonRejected, Open: 1, Oldest: other.Created, Newest: other.Created},
-			{Partner: "northwind", Reason: fault.ReasonCircuitOpen, Outage: "OUT-1", Open: 2, Oldest: first.Created, Newest: last.Created},
-			{Partner: "northwind", Reason: fault.ReasonRejected, Open: 1, Replaying: 1, Uncertain: 1, Oldest: lu.Created, Newest: lr.Created},
+			{Partner: "another", Reason: fault.ReasonRejected, Direction: queue.Out, Open: 1, Oldest: other.Created, Newest: other.Created},
+			{Partner: "northwind", Reason: fault.ReasonCircuitOpen, Outage: "OUT-1", Direction: queue.Out, Open: 2, Oldest: first.Created, Newest: last.Created},
+			{Partner: "northwind", Reason: fault.ReasonRejected, Direction: queue.Out, Open: 1, Replaying: 1, Uncertain: 1, Oldest: lu.Created, Newest: lr.Created},
 		}
 		got, err := r.LetterGroups(r.ctx, queue.LetterFilter{})
 		r.must(err)
@@ -239,7 +239,7 @@ var listRules = map[string]func(*run){
 		r.equal("filtered groups", want[1:2], got)
 		got, err = r.LetterGroups(r.ctx, queue.LetterFilter{Status: queue.LetterOpen, Partner: "northwind", From: lu.Created})
 		r.must(err)
-		r.equal("open groups since then", []queue.LetterGroup{{Partner: "northwind", Reason: fault.ReasonRejected, Open: 1, Uncertain: 1, Oldest: lu.Created, Newest: lu.Created}}, got)
+		r.equal("open groups since then", []queue.LetterGroup{{Partner: "northwind", Reason: fault.ReasonRejected, Direction: queue.Out, Open: 1, Uncertain: 1, Oldest: lu.Created, Newest: lu.Created}}, got)
 		got, err = r.LetterGroups(r.ctx, queue.LetterFilter{Status: queue.LetterClosed})
 		r.must(err)
 		r.equal("closed groups", []queue.LetterGroup(nil), got)
@@ -251,6 +251,43 @@ var listRules = map[string]func(*run){
 		r.must(err)
 		r.equal("largest of a partner and reason", want[2:], largest)
 		r.equal("open in them", 1, open)
+	},
+	"groups hold one direction each": func(r *run) {
+		m, l := r.received("northwind", fault.ReasonSignature)
+		_, sent := r.dead("northwind", fault.ReasonSignature, "")
+		want := []queue.LetterGroup{
+			{Partner: "northwind", Reason: fault.ReasonSignature, Direction: queue.In, Open: 1, Oldest: l.Created, Newest: l.Created},
+			{Partner: "northwind", Reason: fault.ReasonSignature, Direction: queue.Out, Open: 1, Oldest: sent.Created, Newest: sent.Created},
+		}
+		for name, x := range map[string]struct {
+			f    queue.LetterFilter
+			want []queue.LetterGroup
+		}{
+			"all": {queue.LetterFilter{}, want}, "in": {queue.LetterFilter{Direction: queue.In}, want[:1]}, "out": {queue.LetterFilter{Direction: queue.Out}, want[1:]},
+			"out, by a span": {queue.LetterFilter{Direction: queue.Out, From: t0}, want[1:]}, "all, by a status": {queue.LetterFilter{Status: queue.LetterOpen}, want},
+		} {
+			got, err := r.LetterGroups(r.ctx, x.f)
+			r.must(err)
+			r.equal(name, x.want, got)
+		}
+		largest, open, err := r.LargestGroups(r.ctx, queue.LetterFilter{Direction: queue.Out}, 5)
+		r.must(err)
+		r.equal("largest outbound", want[1:], largest)
+		r.equal("open outbound", 1, open)
+		depths, err := r.PartnerDepths(r.ctx, "northwind")
+		r.must(err)
+		letters := 0
+		for _, d := range depths {
+			letters += d.Letters[fault.ReasonSignature]
+		}
+		r.equal("letters of all lanes of the partner", 2, letters)
+		found, _, err := r.Letters(r.ctx, queue.LetterFilter{Status: queue.LetterOpen, Direction: queue.In}, queue.Page{Limit: 5})
+		r.must(err)
+		r.equal("inbound letters", []string{l.ID}, letterIDs(found))
+		r.closed(m, l)
+		got, err := r.LetterGroups(r.ctx, queue.LetterFilter{})
+		r.must(err)
+		r.equal("after it was settled", want[1:], got)
 	},
 	"outages are filtered": func(r *run) {
 		for n, o := range []queue.Outage{

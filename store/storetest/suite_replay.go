@@ -27,6 +27,33 @@ var replayRules = map[string]func(*run){
 		r.equal("tally", []queue.Tally{{Lane: "northwind", Partner: "northwind", Direction: queue.Out, Doubtful: 2, Changed: 1,
 			Counts: queue.ReplayCounts{Total: 5, Pending: 5, NeverTried: 2, Uncertain: 1}}}, got)
 	},
+	"letters of received messages are counted, not replayed": func(r *run) {
+		_, in := r.received("northwind", fault.ReasonSignature)
+		_, out := r.dead("northwind", fault.ReasonSignature, "")
+		for name, x := range map[string]struct {
+			f   queue.LetterFilter
+			ids []string
+		}{
+			"filter": {queue.LetterFilter{Partner: "northwind", Reason: fault.ReasonSignature}, nil}, "ids": {queue.LetterFilter{}, []string{in.ID, out.ID}},
+		} {
+			j, err := r.FreezeReplay(r.ctx, queue.ReplayJob{ID: name, Created: t0, Status: queue.ReplayRunning, Filter: x.f}, x.ids)
+			r.must(err)
+			r.equal(name, queue.ReplayCounts{Total: 1, Pending: 1, NeverTried: 1, Inbound: 1}, j.Counts)
+			items, err := r.ReplayItems(r.ctx, name, "", 0, 10)
+			r.must(err)
+			if len(items) != 1 || items[0].Letter != out.ID || items[0].N != 1 {
+				r.Errorf("%s: items %+v", name, items)
+			}
+			stored, err := r.ReplayJob(r.ctx, name)
+			r.must(err)
+			r.equal(name+", stored", j.Counts, stored.Counts)
+		}
+		tally, err := r.Tally(r.ctx, queue.LetterFilter{Direction: queue.Out}, nil, t0)
+		r.must(err)
+		if len(tally) != 1 || tally[0].Direction != queue.Out || tally[0].Counts.Total != 1 {
+			r.Errorf("tally of what goes out %+v", tally)
+		}
+	},
 	"a frozen replay stays as it was": func(r *run) {
 		m1, l1 := r.dead("northwind", fault.ReasonCircuitOpen, "OUT-1")
 		m2, l2 := r.dead("northwind", fault.ReasonMaxAttempts, "OUT-1")
