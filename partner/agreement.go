@@ -1,7 +1,6 @@
 package partner
 
 import (
-	"crypto"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"edigw/as2"
-	"edigw/as2/smime"
 	"edigw/fault"
 	"edigw/internal/conf"
 	"edigw/internal/exchange"
@@ -23,8 +21,8 @@ var ErrUnknown = errors.New("no such AS2 partner")
 
 // Agreement is what holds for sending to the partner at now: of several keys
 // the newest that has begun signs, of several certificates the newest that has
-// begun encrypts, and all that are valid verify and decrypt. The password is
-// read from its file.
+// begun encrypts, all that are valid verify, and all that have not ended decrypt.
+// The password is read from its file.
 //
 // The error is ErrUnknown, or an *as2.SettingError that names the key,
 // certificate or file at fault, its cause as as2.BuildOutcome tells it.
@@ -37,17 +35,8 @@ func (s *Snapshot) Agreement(id string, now time.Time) (as2.Agreement, error) {
 		return as2.Agreement{}, &as2.SettingError{Key: s.file(id), Why: "the file has mistakes; edigw check lists them", Cause: fault.CauseBuild}
 	}
 	a := s.receiving(p, now)
-	if a.Sign != 0 {
-		i := newest(ownTerms(s.own, "sign"), now)
-		if i < 0 {
-			return as2.Agreement{}, missing("keys", "our signing key", fault.CauseKey, ownTerms(s.own, "sign"), now)
-		}
-	}
-	if a.Encrypt != "" && len(a.Recipients) == 0 {
-		return as2.Agreement{}, missing("certificates.encrypt", "the partner's certificate", fault.CauseBuild, p.certificates.encrypt, now)
-	}
-	if a.MDN.Signed && len(a.Verify) == 0 {
-		return as2.Agreement{}, missing("certificates.verify", "the partner's certificate", fault.CauseBuild, p.certificates.verify, now)
+	if all := s.lacking(p, a, now); len(all) > 0 {
+		return as2.Agreement{}, all[0]
 	}
 	if p.Auth != nil {
 		password, err := p.Auth.Password.Read()
@@ -57,6 +46,22 @@ func (s *Snapshot) Agreement(id string, now time.Time) (as2.Agreement, error) {
 		a.AuthPassword = password
 	}
 	return a, nil
+}
+
+// lacking are the keys and certificates that sending needs and of which none is
+// in force, each as an *as2.SettingError.
+func (s *Snapshot) lacking(p *Partner, a as2.Agreement, now time.Time) (out []error) {
+	lacks := func(is bool, key, what string, cause fault.Cause, terms []term) {
+		if is {
+			out = append(out, missing(key, what, cause, terms, now))
+		}
+	}
+	signing, opening := ownTerms(s.own, UseSign), ownTerms(s.own, UseDecrypt)
+	lacks(a.Sign != 0 && newest(signing, now) < 0, "keys", "our signing key", fault.CauseKey, signing)
+	lacks(a.Encrypt != "" && len(a.Recipients) == 0, "certificates.encrypt", "the partner's certificate", fault.CauseBuild, p.certificates.encrypt)
+	lacks(p.AS2.EncryptToSelf && newest(opening, now) < 0, "keys", "our certificate to encrypt to, too (as2.encrypt_to_self),", fault.CauseKey, opening)
+	lacks(a.MDN.Signed && len(a.Verify) == 0, "certificates.verify", "the partner's certificate", fault.CauseBuild, p.certificates.verify)
+	return out
 }
 
 // Receiving is what holds for messages of the partner at now. It never fails
@@ -94,23 +99,48 @@ func (s *Snapshot) receiving(p *Partner, now time.Time) as2.Agreement {
 	signing := ownFor(s.own, "sign")
 	if i := newest(termsOf(signing), now); i >= 0 {
 		k := signing[i]
-		a.SigningKey, a.SigningCertificate, a.SigningChain = k.key, k.certificate(), k.chain
+		a.SigningKey, a.SigningCertificate = k.key, k.certificate()
+		if p.AS2.AttachChain {
+			a.SigningChain = k.chain
+		}
 	}
-	for _, k := range ownFor(s.own, "decrypt") {
-		if d, ok := k.key.(crypto.Decrypter); ok && k.inForce(now) {
-			a.Decrypt = append(a.Decrypt, smime.Recipient{Certificate: k.certificate(), Key: d})
+	opening := ownFor(s.own, "decrypt")
+	for _, k := range opening {
+		if r, ok := k.recipient(); ok && k.opens(now) {
+			a.Decrypt = append(a.Decrypt, r)
 		}
 	}
 	c := p.certificates
 	if i := newest(c.encrypt, now); i >= 0 {
 		a.Recipients = []*x509.Certificate{c.encrypt[i].certificate()}
+		if own := newest(termsOf(opening), now); own >= 0 && p.AS2.EncryptToSelf {
+			a.Recipients = append(a.Recipients, opening[own].certificate())
+		}
 	}
 	for _, t := range c.verify {
 		if t.inForce(now) {
 			a.Verify = append(a.Verify, t.certificate())
+		} else {
+			a.Lapsed = append(a.Lapsed, t.certificate())
 		}
 	}
+	a.Receive.Clients = c.clients(now)
 	return a
+}
+
+// clients are the client certificates that a partner may show us: nil if none
+// is asked of him, empty if none of his is in force.
+func (c certificates) clients(now time.Time) []*x509.Certificate {
+	if len(c.inbound) == 0 {
+		return nil
+	}
+	out := []*x509.Certificate{}
+	for _, t := range c.inbound {
+		if t.inForce(now) {
+			out = append(out, t.certificate())
+		}
+	}
+	return out
 }
 
 // OwnCertificate is our certificate in force at now for a use, UseSign or
@@ -123,6 +153,33 @@ func (s *Snapshot) OwnCertificate(use string, now time.Time) (*x509.Certificate,
 		return nil, missing("keys", "our certificate to "+use, fault.CauseKey, terms, now)
 	}
 	return terms[i].certificate(), nil
+}
+
+// StagedCertificate is the newest of our certificates for a use, UseSign or
+// UseDecrypt, that is listed and whose use has not begun: partners need it
+// before. The error is for people.
+func (s *Snapshot) StagedCertificate(use string, now time.Time) (*x509.Certificate, error) {
+	var found *term
+	terms := ownTerms(s.own, use)
+	for i := range terms {
+		if t := &terms[i]; t.ever() && now.Before(t.begins()) && (found == nil || found.begins().Before(t.begins())) {
+			found = t
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("no certificate to %s waits for its day: what edigw.yaml lists is in use or has ended", use)
+	}
+	return found.certificate(), nil
+}
+
+// OwnCertificateOf is our certificate with a fingerprint, "9A:1C:…".
+func (s *Snapshot) OwnCertificateOf(sha256 string) (*x509.Certificate, bool) {
+	for _, k := range s.own {
+		if colons(k.sum[:]) == sha256 {
+			return k.certificate(), true
+		}
+	}
+	return nil, false
 }
 
 // missing says which key or certificate is not in force: the next to begin if
@@ -232,10 +289,22 @@ func touched(s conf.Secret) string {
 	return fmt.Sprintf("%s %d %d", s.File(), info.Size(), info.ModTime().UnixNano())
 }
 
-// ServerTLS is the certificate of the partners' listener; nil for plain HTTP.
-func (s *Snapshot) ServerTLS() *tls.Certificate {
+// ServerTLS is the certificate of the partners' listener, and what it asks of
+// clients; nil for plain HTTP. Whose certificate a client shows is compared
+// with as2.Receive.Clients: here every one will do, self-signed and ended ones
+// too.
+func (s *Snapshot) ServerTLS() (*tls.Certificate, tls.ClientAuthType) {
 	if s.tls == nil {
-		return nil
+		return nil, tls.NoClientCert
 	}
-	return s.tls.pair
+	auth := tls.NoClientCert
+	if l := s.gateway.Listen.Partners; l != nil && l.TLS != nil {
+		switch l.TLS.Client {
+		case "request":
+			auth = tls.RequestClientCert
+		case "require":
+			auth = tls.RequireAnyClientCert
+		}
+	}
+	return s.tls.pair, auth
 }

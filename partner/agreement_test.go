@@ -34,7 +34,8 @@ func mustAgreement(t *testing.T, s *Snapshot, id string, now time.Time) as2.Agre
 }
 
 // The samples roll over on 1 January 2027: ours from 4F:20 to 4F:21 at 00:00
-// UTC, theirs from 4F:22 to 4F:23 at 00:00 in Berlin.
+// UTC, theirs from 4F:22 to 4F:23 at 00:00 in Berlin; 4F:20 is encrypted to, too,
+// since it is the one of ours that decrypts.
 func TestKeysInForce(t *testing.T) {
 	t.Parallel()
 	s := mustLoad(t, installation(t))
@@ -48,11 +49,11 @@ func TestKeysInForce(t *testing.T) {
 		now  time.Time
 		want inForce
 	}{
-		{"before the roll-over", at(t, berlin, "2026-12-31 23:59"), inForce{"4F:20", []string{"4F:22"}, []string{"4F:22"}, []string{"4F:20"}}},
-		{"their new one has begun", at(t, berlin, "2027-01-01 00:00"), inForce{"4F:20", []string{"4F:23"}, []string{"4F:22", "4F:23"}, []string{"4F:20"}}},
-		{"ours, too", at(t, time.UTC, "2027-01-01 00:00"), inForce{"4F:21", []string{"4F:23"}, []string{"4F:22", "4F:23"}, []string{"4F:20"}}},
-		{"the last day of ours", at(t, time.UTC, "2049-06-30 23:59"), inForce{"4F:21", []string{"4F:23"}, []string{"4F:22", "4F:23"}, []string{"4F:20"}}},
-		{"back to the one that is left", at(t, time.UTC, "2049-07-01 00:00"), inForce{"4F:20", []string{"4F:23"}, []string{"4F:22", "4F:23"}, []string{"4F:20"}}},
+		{"before the roll-over", at(t, berlin, "2026-12-31 23:59"), inForce{"4F:20", []string{"4F:22", "4F:20"}, []string{"4F:22"}, []string{"4F:20"}}},
+		{"their new one has begun", at(t, berlin, "2027-01-01 00:00"), inForce{"4F:20", []string{"4F:23", "4F:20"}, []string{"4F:22", "4F:23"}, []string{"4F:20"}}},
+		{"ours, too", at(t, time.UTC, "2027-01-01 00:00"), inForce{"4F:21", []string{"4F:23", "4F:20"}, []string{"4F:22", "4F:23"}, []string{"4F:20"}}},
+		{"the last day of ours", at(t, time.UTC, "2049-06-30 23:59"), inForce{"4F:21", []string{"4F:23", "4F:20"}, []string{"4F:22", "4F:23"}, []string{"4F:20"}}},
+		{"back to the one that is left", at(t, time.UTC, "2049-07-01 00:00"), inForce{"4F:20", []string{"4F:23", "4F:20"}, []string{"4F:22", "4F:23"}, []string{"4F:20"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +85,22 @@ func TestAgreementHoldsWhatTheFileSays(t *testing.T) {
 	if a.Compress != as2.CompressBeforeSign || a.Encrypt != smime.AES256CBC || !a.Receive.Signed || !a.Receive.Encrypted {
 		t.Errorf("layers: %+v", a)
 	}
+	if a.Version != "1.2" || !a.PSS || !a.AlgorithmProtection || !a.KeyID || !a.DashlessNames || a.OmitCertificate || !a.Chunked || !a.ExpectContinue {
+		t.Errorf("signature and transfer: %+v", a)
+	}
+	if want := (smime.KeyTransport{OAEP: true, Hash: digest("sha256"), MGF: digest("sha256")}); a.Transport != want {
+		t.Errorf("key transport %+v", a.Transport)
+	}
+	if want := (as2.MICRules{Unsigned: digest("sha256"), CompressedBody: true, EncodedBody: true}); a.Receive.MIC != want {
+		t.Errorf("MIC rules %+v", a.Receive.MIC)
+	}
+	if got := serials(a.Recipients); len(got) != 2 || got[1] != "4F:20" {
+		t.Errorf("encrypted to %v, want theirs and ours", got)
+	}
 	old := mustAgreement(t, s, "no-duplicates", today)
+	if old.PSS || old.AlgorithmProtection || old.KeyID || old.DashlessNames || old.Chunked || old.ExpectContinue || old.Transport != (smime.KeyTransport{}) || old.Receive.MIC != (as2.MICRules{Unsigned: digest("sha1")}) { // mendelson
+		t.Errorf("built in: %+v", old)
+	}
 	if old.From != "ACME-AS2" || old.MDN.Signed || old.Receive.Signed || old.Receive.Encrypted || old.Encrypt != smime.TripleDES {
 		t.Errorf("no-duplicates: %+v", old)
 	}
@@ -132,7 +148,7 @@ func TestAcknowledgementVerifiesWithThoseAtSendingOrReceipt(t *testing.T) {
 	}
 }
 
-func TestMissingKeysAreNamedWithFileAndDate(t *testing.T) {
+func TestRow79MissingKeysAreNamedWithFileAndDate(t *testing.T) {
 	t.Parallel()
 	dir := installation(t)
 	s := mustLoad(t, dir)
@@ -241,7 +257,7 @@ func TestCertificatesListsEveryUse(t *testing.T) {
 	}
 	want := []string{
 		"edigw sign 4F:20 keys/acme.p12 ",
-		"edigw sign 4F:21 keys/acme-next.pem 4F:20",
+		"edigw sign 4F:21 keys/acme-next.pem ",
 		"edigw decrypt 4F:20 keys/acme.p12 ",
 		"edigw tls-server 4F:28 keys/tls.pem ",
 		"every-key verify 4F:22 keys/northwind-2026.pem ",
@@ -250,9 +266,42 @@ func TestCertificatesListsEveryUse(t *testing.T) {
 		"every-key encrypt 4F:23 keys/northwind-2027.pem ",
 		"every-key tls-client 4F:27 keys/acme-client.pem ",
 		"every-key tls-trust 4F:24 keys/tailspin-ca.pem ",
-		"every-key tls-trust 4F:28 keys/tls.pem 4F:24",
+		"every-key tls-trust 4F:28 keys/tls.pem ",
+		"every-key tls-inbound 4F:22 keys/northwind-2026.pem ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestCertificatesThatGoIntoSignatures: none, the leaf, or its intermediates too.
+func TestCertificatesThatGoIntoSignatures(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]struct{ omit, chain bool }{"none": {true, false}, "leaf": {false, false}, "chain": {false, true}} {
+		dir := installation(t)
+		edit(t, filepath.Join(dir, "good", "minimal.yaml"), "id: CONTOSO,", "id: CONTOSO, attach_certificate: "+value+",")
+		s := mustLoad(t, dir)
+		p, _ := s.Partner("minimal")
+		s.own[0].chain = []*x509.Certificate{s.own[0].certificate()} // the samples have none
+		a := mustAgreement(t, s, "minimal", today)
+		if a.OmitCertificate != want.omit || (len(a.SigningChain) > 0) != want.chain || p.AS2.AttachChain != want.chain {
+			t.Errorf("%s: omitted %t, chain of %d", value, a.OmitCertificate, len(a.SigningChain))
+		}
+	}
+}
+
+// TestEncryptedToOurselvesWithTheKeyInForce: without one nothing is sent that we
+// could not open.
+func TestEncryptedToOurselvesWithTheKeyInForce(t *testing.T) {
+	t.Parallel()
+	dir := installation(t)
+	edit(t, filepath.Join(dir, "good", "minimal.yaml"), "id: CONTOSO,", "id: CONTOSO, encrypt_to_self: true, sign: none,")
+	s := mustLoad(t, dir)
+	if got := serials(mustAgreement(t, s, "minimal", today).Recipients); len(got) != 2 || got[1] != "4F:20" {
+		t.Errorf("encrypted to %v", got)
+	}
+	_, err := s.Agreement("minimal", at(t, time.UTC, "2025-12-31 23:59"))
+	if setting := (*as2.SettingError)(nil); !errors.As(err, &setting) || setting.Key != "keys" || setting.Cause != fault.CauseKey || setting.Suspect != "4F:20" {
+		t.Errorf("before ours is used: %v", err)
 	}
 }

@@ -58,17 +58,51 @@ func (l *loader) build(id, path string, text []byte) *Partner {
 // problem notes a mistake at the line of key, or of its section if the key is
 // missing.
 func (d *draft) problem(key, hint, format string, args ...any) {
-	d.report.Add(Problem{File: d.path, Line: d.root.LineOf(key), Key: key, Reason: fmt.Sprintf(format, args...), Hint: hint})
+	d.report.Add(d.at(key, hint, fmt.Sprintf(format, args...)))
 }
 
 // warning notes what is odd but stops nothing.
 func (d *draft) warning(key, hint, format string, args ...any) {
-	d.report.Add(Problem{File: d.path, Line: d.root.LineOf(key), Key: key, Reason: fmt.Sprintf(format, args...), Hint: hint, Warning: true})
+	p := d.at(key, hint, fmt.Sprintf(format, args...))
+	p.Warning = true
+	d.report.Add(p)
+}
+
+// at is a problem with a key. Where another file than the partner's says the
+// key, the reason tells which: nobody can find it in his own.
+func (d *draft) at(key, hint, reason string) Problem {
+	return Problem{File: d.path, Line: d.root.LineOf(key), Key: key, Reason: reason + prefixed("; it is", d.from(key)), Hint: hint}
+}
+
+// from says where a value comes from that the partner's file does not say, such
+// as " from preset mendelson"; empty if it says it, or nobody does.
+func (d *draft) from(key string) string {
+	key, _, _ = strings.Cut(key, "[")
+	for i, l := range d.layers {
+		switch {
+		case !l.Root.Has(key):
+		case i == 0:
+			return ""
+		case l.Origin == OriginDefaults:
+			return " from defaults in " + l.File
+		default:
+			return " from " + l.File
+		}
+	}
+	return ""
 }
 
 // given reports whether any file says key; what is built in does not count.
 func (d *draft) given(key string) bool {
 	return slices.ContainsFunc(d.layers, func(l conf.Layer) bool { return l.Root.Has(key) })
+}
+
+// prefixed is text with a beginning, or nothing if there is no text.
+func prefixed(beginning, text string) string {
+	if text == "" {
+		return ""
+	}
+	return beginning + text
 }
 
 // settle fills in the values that depend on others.
@@ -245,14 +279,32 @@ func digest(name string) crypto.Hash {
 	return h
 }
 
+// keyTransports are the values of as2.key_transport (RFC 8017 §7, RFC 4055 §4.1).
+// The last one is what Java makes of a digest that nobody told it to use for the
+// mask, too. QUIRK(pyas2lib): reads none with SHA-512.
+var keyTransports = map[string]smime.KeyTransport{
+	"rsa-pkcs1":                 {},
+	"rsa-oaep-sha1":             {OAEP: true, Hash: crypto.SHA1, MGF: crypto.SHA1},
+	"rsa-oaep-sha256":           {OAEP: true, Hash: crypto.SHA256, MGF: crypto.SHA256},
+	"rsa-oaep-sha384":           {OAEP: true, Hash: crypto.SHA384, MGF: crypto.SHA384},
+	"rsa-oaep-sha512":           {OAEP: true, Hash: crypto.SHA512, MGF: crypto.SHA512},
+	"rsa-oaep-sha256-mgf1-sha1": {OAEP: true, Hash: crypto.SHA256, MGF: crypto.SHA1},
+}
+
 func (d *draft) as2() *AS2 {
 	f := d.file.AS2
 	t := as2.Agreement{
-		From: f.OurID, To: f.ID, URL: string(f.URL), Subject: f.Subject,
-		Sign: digest(f.Sign), NoAttributes: !f.SignedAttributes, OmitCertificate: !f.AttachCert,
-		Compress: as2.Compression(f.Compress), TransferEncoding: as2.TransferEncoding(f.TransferEncoding),
-		MDN:     as2.MDNRequest{Mode: as2.MDNMode(f.MDN.Mode), Signed: f.MDN.Signed && f.MDN.Mode != "none", Algorithm: digest(f.MDN.Algorithm)},
-		Receive: as2.Receive{Signed: slices.Contains(f.Receive.Require, "signed"), Encrypted: slices.Contains(f.Receive.Require, "encrypted"), Digest: digest(f.Receive.Digest)},
+		From: f.OurID, To: f.ID, URL: string(f.URL), Subject: f.Subject, Version: f.Version,
+		Sign: digest(f.Sign), PSS: f.Signature == "rsa-pss", NoAttributes: !f.SignedAttributes, AlgorithmProtection: f.Protection,
+		OmitCertificate: f.AttachCert == "none", KeyID: f.CertificateID == "key-id", DashlessNames: f.DigestNames == "rfc3851",
+		Transport: keyTransports[f.KeyTransport],
+		Compress:  as2.Compression(f.Compress), TransferEncoding: as2.TransferEncoding(f.TransferEncoding),
+		Chunked: f.Transfer == "chunked", ExpectContinue: f.ExpectContinue,
+		MDN: as2.MDNRequest{Mode: as2.MDNMode(f.MDN.Mode), Signed: f.MDN.Signed && f.MDN.Mode != "none", Algorithm: digest(f.MDN.Algorithm)},
+		Receive: as2.Receive{
+			Signed: slices.Contains(f.Receive.Require, "signed"), Encrypted: slices.Contains(f.Receive.Require, "encrypted"), Digest: digest(f.Receive.Digest),
+			MIC: as2.MICRules{Unsigned: digest(f.Receive.MIC.Unsigned), CompressedBody: f.Receive.MIC.Compressed == "body", EncodedBody: f.Receive.MIC.Base64 == "encoded"},
+		},
 	}
 	if f.Encrypt != "none" {
 		t.Encrypt = smime.Cipher(f.Encrypt)
@@ -266,5 +318,8 @@ func (d *draft) as2() *AS2 {
 	if d.file.Auth.Basic != nil {
 		t.AuthUser = d.file.Auth.Basic.User
 	}
-	return &AS2{Template: t, ContentType: f.ContentType, Wait: time.Duration(f.MDN.Wait)}
+	return &AS2{
+		Template: t, ContentType: f.ContentType, Wait: time.Duration(f.MDN.Wait),
+		EncryptToSelf: f.EncryptToSelf && f.Encrypt != "none", AttachChain: f.AttachCert == "chain",
+	}
 }

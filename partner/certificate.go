@@ -10,16 +10,13 @@ import (
 
 	"go.mozilla.org/pkcs7"
 
+	"edigw/internal/ber"
 	"edigw/internal/conf"
 )
 
-// Bounds of a certificate file. The library that reads bundles recurses with
-// their nesting and takes quadratic time over many small objects, so both are
-// checked before it sees a byte.
+// Bounds of a certificate file.
 const (
 	maxCertificateFile = 256 << 10
-	maxNesting         = 24
-	maxObjects         = 20000
 	maxBundle          = 200
 )
 
@@ -38,8 +35,8 @@ func plain(err error) error {
 	return err
 }
 
-// parseCertificates reads PEM (certificates, PKCS#7 bundles), DER or DER
-// PKCS#7, in the order of the file. What else a PEM file holds is passed over.
+// parseCertificates reads PEM (certificates, PKCS#7 bundles), DER, or PKCS#7
+// in DER or BER, in the order of the file. What else a PEM file holds is passed over.
 func parseCertificates(data []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	var err error
@@ -80,93 +77,59 @@ func parsePEM(data []byte) ([]*x509.Certificate, error) {
 	return out, nil
 }
 
+// HoldsPrivateKey reports whether a file of certificates or keys holds a private
+// key: one in PEM, or a P12.
+func HoldsPrivateKey(data []byte) bool {
+	return bytes.Contains(data, []byte("PRIVATE KEY-----")) || storeOfKeys(data)
+}
+
+// storeOfKeys reports whether data begins as a P12 does (RFC 7292 §4): a
+// sequence whose first item is the version 3.
+func storeOfKeys(data []byte) bool {
+	if len(data) < 2 || data[0] != 0x30 {
+		return false
+	}
+	length := 1 // of the length itself
+	if data[1] > 0x80 {
+		length += int(data[1] & 0x7f)
+	}
+	return len(data) > 1+length && bytes.HasPrefix(data[1+length:], []byte{0x02, 0x01, 0x03})
+}
+
 func parseDER(data []byte) ([]*x509.Certificate, error) {
 	if out, err := x509.ParseCertificates(data); err == nil {
 		return out, nil
+	}
+	if storeOfKeys(data) {
+		return nil, errStore
 	}
 	return parseBundle(data)
 }
 
 func parseBundle(data []byte) (out []*x509.Certificate, err error) {
-	objects := 0
-	if _, err := nesting(data, 0, &objects); err != nil {
+	data, err = ber.NewReader().DER(data)
+	if errors.Is(err, ber.ErrMalformed) {
+		return nil, errBundle
+	}
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if recover() != nil { // the library indexes crafted input beyond its end
-			out, err = nil, errors.New("neither PEM, DER nor P7B")
+			out, err = nil, errBundle
 		}
 	}()
 	bundle, err := pkcs7.Parse(data)
 	if err != nil {
-		return nil, errors.New("neither PEM, DER nor P7B")
+		return nil, errBundle
 	}
 	return bundle.Certificates, nil
 }
 
-var errBundle = errors.New("neither PEM, DER nor P7B, or cut off")
-
-// nesting walks BER objects and refuses what is too deep or too many. It
-// returns how many bytes the objects took; at depth 0 and in indefinite
-// lengths it ends after the end-of-contents.
-func nesting(data []byte, depth int, objects *int) (int, error) {
-	if depth > maxNesting {
-		return 0, fmt.Errorf("more than %d objects inside each other", maxNesting)
-	}
-	pos := 0
-	for pos < len(data) {
-		if *objects++; *objects > maxObjects {
-			return 0, fmt.Errorf("more than %d objects in it", maxObjects)
-		}
-		head, length, constructed, err := header(data[pos:])
-		if err != nil {
-			return 0, err
-		}
-		if data[pos] == 0 && length == 0 && depth > 0 {
-			return pos + head, nil // end-of-contents
-		}
-		pos += head
-		switch {
-		case length < 0:
-			n, err := nesting(data[pos:], depth+1, objects)
-			if err != nil {
-				return 0, err
-			}
-			pos += n
-		case length > len(data)-pos:
-			return 0, errBundle
-		default:
-			if constructed {
-				if _, err := nesting(data[pos:pos+length], depth+1, objects); err != nil {
-					return 0, err
-				}
-			}
-			pos += length
-		}
-	}
-	return pos, nil
-}
-
-// header reads tag and length; a length of −1 is indefinite.
-func header(data []byte) (size, length int, constructed bool, err error) {
-	if len(data) < 2 || data[0]&0x1f == 0x1f {
-		return 0, 0, false, errBundle // no certificate needs a tag above 30
-	}
-	constructed = data[0]&0x20 != 0
-	switch n := int(data[1]); {
-	case n < 0x80:
-		return 2, n, constructed, nil
-	case n == 0x80 && constructed:
-		return 2, -1, constructed, nil
-	case n == 0x80 || n > 0x84 || len(data) < 2+n-0x80:
-		return 0, 0, false, errBundle
-	default:
-		for _, b := range data[2 : 2+n-0x80] {
-			length = length<<8 | int(b)
-		}
-		return 2 + n - 0x80, length, constructed, nil
-	}
-}
+var (
+	errBundle = errors.New("neither PEM, DER nor P7B, or cut off")
+	errStore  = errors.New("a P12, which holds a private key: the partner's certificate alone is needed, in PEM, DER or P7B")
+)
 
 // single picks the certificate that a file is about: the only one, or the only
 // one that has not issued another of the file.

@@ -9,13 +9,14 @@ import (
 
 // Uses of a certificate.
 const (
-	UseSign      = "sign"       // ours: signs what we send
-	UseDecrypt   = "decrypt"    // ours: opens what we get
-	UseVerify    = "verify"     // theirs: signed what we get
-	UseEncrypt   = "encrypt"    // theirs: opens what we send
-	UseTLSClient = "tls-client" // ours, at the partner's server
-	UseTLSServer = "tls-server" // ours, on the partners' listener
-	UseTLSTrust  = "tls-trust"  // theirs: whom we believe at their URL
+	UseSign      = "sign"        // ours: signs what we send
+	UseDecrypt   = "decrypt"     // ours: opens what we get
+	UseVerify    = "verify"      // theirs: signed what we get
+	UseEncrypt   = "encrypt"     // theirs: opens what we send
+	UseTLSClient = "tls-client"  // ours, at the partner's server
+	UseTLSServer = "tls-server"  // ours, on the partners' listener
+	UseTLSTrust  = "tls-trust"   // theirs: whom we believe at their URL
+	UseTLSIn     = "tls-inbound" // theirs: shown to our listener
 )
 
 // OwnerGateway is the owner of the gateway's own certificates.
@@ -34,7 +35,13 @@ type CertificateInfo struct {
 	Begins    time.Time `json:"begins"` // when its use begins and ends, by certificate and file
 	Ends      time.Time `json:"ends"`
 	InForce   bool      `json:"in_force"`
+	InUse     bool      `json:"in_use"`         // it serves now: where only the newest is used it is that; our keys decrypt before they begin, too
+	Next      string    `json:"next,omitempty"` // where only the newest is used, or told to partners: serial of the one that follows it at NextFrom
+	NextFrom  time.Time `json:"next_from,omitzero"`
 	Successor string    `json:"successor,omitempty"` // serial of the one that takes over before its end
+	Late      string    `json:"late,omitempty"`      // without such a one: serial of the next that begins after its end
+	LateBegin time.Time `json:"late_begin,omitzero"` // when that one begins
+	Covered   bool      `json:"covered"`             // it takes over, or another in force now ends later
 }
 
 // DaysLeft is how many days of its use are left at now, down to the whole day;
@@ -66,29 +73,63 @@ func (s *Snapshot) CertificatesOf(id string, now time.Time) []CertificateInfo {
 	out := infos(id, UseVerify, p.certificates.verify, now)
 	out = append(out, infos(id, UseEncrypt, p.certificates.encrypt, now)...)
 	out = append(out, infos(id, UseTLSClient, clientTerms(p.certificates.client), now)...)
-	return append(out, infos(id, UseTLSTrust, p.certificates.trust, now)...)
+	out = append(out, infos(id, UseTLSTrust, p.certificates.trust, now)...)
+	return append(out, infos(id, UseTLSIn, p.certificates.inbound, now)...)
 }
 
 func infos(owner, use string, terms []term, now time.Time) []CertificateInfo {
 	var out []CertificateInfo
-	for i, t := range terms {
+	best := newest(terms, now)
+	for n, t := range terms {
 		info := CertificateInfo{
 			Owner: owner, Use: use, File: t.file, Subject: t.subject, Serial: t.serial, SHA256: colons(t.sum[:]),
 			NotBefore: t.begin, NotAfter: t.end, Begins: t.begins(), Ends: t.ends(), InForce: t.inForce(now),
 		}
-		var next *term
-		for j := range terms {
-			o := &terms[j]
-			if j != i && o.sum != t.sum && !o.begins().After(t.ends()) && o.ends().After(t.ends()) && (next == nil || o.begins().Before(next.begins())) {
-				next = o
-			}
-		}
-		if next != nil {
-			info.Successor = next.serial
+		info.follow(t, terms, now)
+		info.InUse = info.InForce && (n == best || !newestOnly(use)) || use == UseDecrypt && now.Before(info.Ends)
+		if n == best && (newestOnly(use) || use == UseDecrypt) { // partners are told one to encrypt to
+			info.giveWay(terms, now)
 		}
 		out = append(out, info)
 	}
 	return out
+}
+
+// follow says what comes after the end of t: of those that take over without a
+// gap, or else of those that come late, the first to begin. One that was in use
+// before t takes over from nobody.
+func (c *CertificateInfo) follow(t term, terms []term, now time.Time) {
+	var next, late *term
+	for i := range terms {
+		o := &terms[i]
+		switch {
+		case o.sum == t.sum || !o.ends().After(t.ends()):
+		case o.begins().Before(t.begins()): // it was there before: nobody put it there to take over
+			c.Covered = c.Covered || o.inForce(now)
+		case o.begins().After(t.ends()):
+			if late == nil || o.begins().Before(late.begins()) {
+				late = o
+			}
+			c.Covered = c.Covered || o.inForce(now)
+		case next == nil || o.begins().Before(next.begins()):
+			next = o
+		}
+	}
+	switch {
+	case next != nil:
+		c.Successor, c.Covered = next.serial, true
+	case late != nil:
+		c.Late, c.LateBegin = late.serial, late.begins()
+	}
+}
+
+// giveWay says which of those to come is the next to be used, by its begin.
+func (c *CertificateInfo) giveWay(terms []term, now time.Time) {
+	for _, t := range terms {
+		if t.ever() && now.Before(t.begins()) && t.begins().Before(c.Ends) && (c.Next == "" || t.begins().Before(c.NextFrom)) {
+			c.Next, c.NextFrom = t.serial, t.begins()
+		}
+	}
 }
 
 // colons writes a fingerprint as people compare it by phone.

@@ -2,6 +2,7 @@ package partner
 
 import (
 	"bytes"
+	"encoding/asn1"
 	"encoding/pem"
 	"os"
 	"path/filepath"
@@ -33,6 +34,8 @@ func TestCertificateFormats(t *testing.T) {
 		{"PEM with a key", sampleKey(t, "acme-next.pem"), []string{"4F:21"}},
 		{"DER", sampleKey(t, "northwind-2026.der"), []string{"4F:22"}},
 		{"P7B", bundle, []string{"4F:2A", "4F:24"}},
+		{"P7B in BER", indefinite(t, bundle), []string{"4F:2A", "4F:24"}},
+		{"P7B in BER, in PEM", pem.EncodeToMemory(&pem.Block{Type: "PKCS7", Bytes: indefinite(t, bundle)}), []string{"4F:2A", "4F:24"}},
 		{"P7B in PEM", pem.EncodeToMemory(&pem.Block{Type: "PKCS7", Bytes: bundle}), []string{"4F:2A", "4F:24"}},
 	} {
 		list, err := parseCertificates(test.data)
@@ -44,6 +47,31 @@ func TestCertificateFormats(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
+}
+
+// indefinite writes the outer levels of DER in BER, with indefinite lengths, as
+// far as what is signed is not touched.
+func indefinite(t *testing.T, der []byte) []byte {
+	t.Helper()
+	const levels = 4 // ContentInfo, [0], SignedData, certificates
+	var rewrite func(der []byte, level int) []byte
+	rewrite = func(der []byte, level int) (out []byte) {
+		for len(der) > 0 {
+			var v asn1.RawValue
+			rest, err := asn1.Unmarshal(der, &v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.IsCompound && level < levels {
+				out = append(append(append(out, v.FullBytes[0], 0x80), rewrite(v.Bytes, level+1)...), 0, 0)
+			} else {
+				out = append(out, v.FullBytes...)
+			}
+			der = rest
+		}
+		return out
+	}
+	return rewrite(der, 0)
 }
 
 func TestHostileBundlesAreRefusedBeforeTheyAreRead(t *testing.T) {
@@ -86,7 +114,7 @@ func deep(levels int) []byte {
 
 func TestTheLibraryIsNotAskedAboutBundlesThatItReadsSlowly(t *testing.T) {
 	t.Parallel()
-	small := bytes.Repeat([]byte{0x05, 0x00}, maxObjects-2)
+	small := bytes.Repeat([]byte{0x05, 0x00}, 20_000-2)
 	data := append([]byte{0x30, 0x82, byte(len(small) >> 8), byte(len(small))}, small...)
 	if _, err := parseBundle(data); err == nil {
 		t.Error("a sequence of nulls is a bundle")
@@ -116,6 +144,6 @@ func FuzzCertificates(f *testing.F) {
 		if list, err := parseCertificates(data); err == nil {
 			single(list)
 		}
-		pemKey(data)
+		parseIdentity(data, "")
 	})
 }

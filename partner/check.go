@@ -1,6 +1,7 @@
 package partner
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"os"
@@ -24,6 +25,7 @@ func (d *draft) check() {
 	d.checkTransport()
 	if d.out.AS2 != nil {
 		d.checkAS2()
+		d.checkMessage()
 		d.checkReceipt()
 		d.checkKeys()
 	}
@@ -125,10 +127,7 @@ func (d *draft) checkTransport() {
 		}
 		d.checkSecret("auth.basic.password_file", b.Password)
 	}
-	if w := f.Inbox.Webhook; w != nil {
-		d.checkSecret("inbox.webhook.secret_file", w.Secret)
-		d.problem("inbox.webhook", "take it out: received documents then lie in inbox/<id>/", "webhooks are not supported by this version")
-	}
+	d.checkWebhook()
 	if f.AS2 == nil || !strings.HasPrefix(string(f.AS2.URL), "http:") {
 		return
 	}
@@ -205,9 +204,6 @@ func (d *draft) checkAS2() {
 	if f.ContentType != "auto" && (!printable(f.ContentType) || !strings.Contains(f.ContentType, "/")) {
 		d.problem("as2.content_type", "such as application/edi-x12, or auto", "%q is not of the form type/subtype", f.ContentType)
 	}
-	if strings.HasSuffix(f.Encrypt, "-gcm") {
-		d.problem("as2.encrypt", "aes256-cbc", "%s is not supported by this version", f.Encrypt)
-	}
 	if slices.Contains(f.Receive.Require, "none") && len(f.Receive.Require) > 1 {
 		d.problem("as2.receive.require", "none alone, or without none", "none contradicts the rest")
 	}
@@ -244,14 +240,14 @@ func (d *draft) checkKeys() {
 		say = d.warning
 	}
 	if f.Encrypt != "none" && len(d.file.Certificates.Encrypt) == 0 {
-		say("certificates.encrypt", "a file with the partner's certificate, or as2.encrypt: none", "missing: as2.encrypt is %s", f.Encrypt)
+		say("certificates.encrypt", "a file with the partner's certificate, or as2.encrypt: none", "missing: as2.encrypt is %s%s", f.Encrypt, d.from("as2.encrypt"))
 	}
 	if len(d.file.Certificates.Verify) == 0 {
 		switch {
 		case f.MDN.Mode != "none" && f.MDN.Signed:
-			say("certificates.verify", "a file with the partner's certificate, or as2.mdn.signed: false", "missing: receipts must be signed")
+			say("certificates.verify", "a file with the partner's certificate, or as2.mdn.signed: false", "missing: receipts must be signed%s", d.from("as2.mdn.signed"))
 		case d.out.AS2.Template.Receive.Signed:
-			say("certificates.verify", "a file with the partner's certificate, or as2.receive.require: none", "missing: their messages must be signed")
+			say("certificates.verify", "a file with the partner's certificate, or as2.receive.require: none", "missing: their messages must be signed%s", d.from("as2.receive.require"))
 		}
 	}
 	if f.Sign != "none" && !d.hasKey("sign") {
@@ -260,26 +256,39 @@ func (d *draft) checkKeys() {
 	if d.out.AS2.Template.Receive.Encrypted && !d.hasKey("decrypt") {
 		say("as2.receive.require", "add one to keys in edigw.yaml", "edigw.yaml names no key to decrypt with")
 	}
-	d.checkTerms("certificates.verify", c.verify)
-	d.checkTerms("certificates.encrypt", c.encrypt)
-	d.checkTerms("tls.trust", c.trust)
-	d.checkTerms("tls.client", clientTerms(c.client))
+	d.checkTerms("certificates.verify", UseVerify, c.verify)
+	d.checkTerms("certificates.encrypt", UseEncrypt, c.encrypt)
+	d.checkTerms("tls.trust", UseTLSTrust, c.trust)
+	d.checkTerms("tls.client", UseTLSClient, clientTerms(c.client))
+	d.checkInbound()
 }
 
 func (d *draft) hasKey(use string) bool {
 	return slices.ContainsFunc(d.own, func(k ownKey) bool { return slices.Contains(k.uses, use) })
 }
 
-// checkTerms warns if none of the certificates for a use is in force.
-func (d *draft) checkTerms(key string, terms []term) {
+// checkInbound finds client certificates that nobody asks for.
+func (d *draft) checkInbound() {
+	terms := d.out.certificates.inbound
+	d.checkTerms("tls.inbound", UseTLSIn, terms)
+	if len(d.file.TLS.Inbound) == 0 {
+		return
+	}
+	l := d.gateway.Listen.Partners
+	if l == nil || l.TLS == nil || l.TLS.Client == "none" {
+		d.problem("tls.inbound", "set listen.partners.tls.client: request in edigw.yaml, or remove the list", "their client certificate is never asked for, so every message of theirs would be refused")
+	}
+}
+
+// checkTerms warns if none of the certificates for a use is in force, and of
+// how they follow each other.
+func (d *draft) checkTerms(key, use string, terms []term) {
+	for _, f := range flaws(use, terms, d.now) {
+		d.warning(key, f.hint, "%s", f.reason)
+	}
 	if len(terms) == 0 || newest(terms, d.now) >= 0 {
 		return
 	}
-	last := terms[0]
-	for _, t := range terms {
-		if t.ends().After(last.ends()) {
-			last = t
-		}
-	}
-	d.warning(key, "get the successor from its owner", "none is in force; %s, serial %s, is valid %s", last.file, last.serial, last.span())
+	why, hint := idle(terms, d.now)
+	d.warning(key, cmp.Or(hint, "get the successor from its owner"), "%s%s", noneInForce, why)
 }

@@ -53,12 +53,21 @@ type as2File struct {
 	URL              conf.URL `yaml:"url" required:"yes" doc:"where messages go" example:"https://as2.northwind.example/as2"`
 	Subject          string   `yaml:"subject" unset:"none" doc:"may hold {reference} and {file}" example:"Invoice {reference}"`
 	ContentType      string   `yaml:"content_type" default:"auto" doc:"MIME type of documents, or auto: as recognised" example:"application/edi-x12"`
+	Version          string   `yaml:"version" enum:"1.0 1.1 1.2 1.3" default:"1.2" doc:"AS2-Version that we claim; 1.3 is that of RFC 4130's successor: no SHA-1, no 3DES"`
 	Sign             string   `yaml:"sign" enum:"none sha1 sha256 sha384 sha512" default:"sha256" doc:"digest of our signature"`
+	Signature        string   `yaml:"signature" enum:"rsa-pkcs1 rsa-pss" default:"rsa-pkcs1" doc:"how an RSA key signs"`
 	SignedAttributes bool     `yaml:"signed_attributes" default:"true" doc:"false for old Sterling, which refuses them"`
-	AttachCert       bool     `yaml:"attach_certificate" default:"true" doc:"put our certificate into the signature"`
-	Encrypt          string   `yaml:"encrypt" enum:"none 3des aes128-cbc aes192-cbc aes256-cbc aes128-gcm aes256-gcm" default:"aes256-cbc" doc:"cipher; this version does not write GCM"`
+	Protection       bool     `yaml:"algorithm_protection" default:"false" doc:"sign the algorithms, too (RFC 6211); Sterling refuses that"`
+	AttachCert       string   `yaml:"attach_certificate" enum:"none leaf chain" default:"chain" doc:"which of our certificates go into the signature"`
+	CertificateID    string   `yaml:"certificate_id" enum:"issuer-serial key-id" default:"issuer-serial" doc:"how signature and encryption name certificates"`
+	DigestNames      string   `yaml:"digest_names" enum:"rfc5751 rfc3851" default:"rfc5751" doc:"how digests are spelled: sha-256, or sha256 for old Seeburger"`
+	Encrypt          string   `yaml:"encrypt" enum:"none 3des aes128-cbc aes192-cbc aes256-cbc aes128-gcm aes256-gcm" default:"aes256-cbc" doc:"cipher; GCM makes AuthEnvelopedData, which few partners read"`
+	KeyTransport     string   `yaml:"key_transport" enum:"rsa-pkcs1 rsa-oaep-sha1 rsa-oaep-sha256 rsa-oaep-sha384 rsa-oaep-sha512 rsa-oaep-sha256-mgf1-sha1" default:"rsa-pkcs1" doc:"how the key is encrypted to an RSA certificate; one of an elliptic curve takes ECDH"`
+	EncryptToSelf    bool     `yaml:"encrypt_to_self" default:"false" doc:"encrypt to our own certificate, too, so that we can open what we sent"`
 	Compress         string   `yaml:"compress" enum:"none before-sign after-sign" default:"none" doc:"where the message is compressed"`
-	TransferEncoding string   `yaml:"transfer_encoding" enum:"binary base64" default:"binary" doc:"of the document inside the message"`
+	TransferEncoding string   `yaml:"transfer_encoding" enum:"binary base64" default:"binary" doc:"of the document inside the message; several files go binary"`
+	Transfer         string   `yaml:"transfer" enum:"content-length chunked" default:"content-length" doc:"how the HTTP request is framed"`
+	ExpectContinue   bool     `yaml:"expect_continue" default:"false" doc:"ask before the body is sent (Expect: 100-continue)"`
 	MDN              mdnFile  `yaml:"mdn" doc:"the receipt that we ask for"`
 	Receive          receive  `yaml:"receive" doc:"what we demand of their messages"`
 
@@ -76,7 +85,14 @@ type mdnFile struct {
 type receive struct {
 	Require     []string   `yaml:"require,single" enum:"none signed encrypted" unset:"signed unless sign is none, encrypted unless encrypt is none" doc:"weaker messages are refused: insufficient-message-security; none: anything goes; an empty list counts as absent"`
 	Digest      string     `yaml:"digest" enum:"sha1 sha256 sha384 sha512" default:"sha256" doc:"weakest digest accepted in a signature"`
+	MIC         micFile    `yaml:"mic" doc:"what partners read differently about the digest that our receipts name"`
 	ReceiptURLs []conf.URL `yaml:"receipt_urls,single" unset:"nowhere" doc:"where asynchronous receipts may be posted"`
+}
+
+type micFile struct {
+	Unsigned   string `yaml:"unsigned" enum:"asked sha1 sha256 sha384 sha512" default:"asked" doc:"digest of unsigned messages; mendelson counts on SHA-1 whatever it asked for"`
+	Compressed string `yaml:"compressed" enum:"with-headers body" default:"with-headers" doc:"of a message that is compressed only; OpenAS2 leaves the headers out"`
+	Base64     string `yaml:"base64" enum:"decoded encoded" default:"decoded" doc:"of a plain message in base64"`
 }
 
 type certificateFiles struct {
@@ -91,8 +107,9 @@ type certificateFile struct {
 }
 
 type tlsFiles struct {
-	Trust  []certificateFile `yaml:"trust,single" unset:"the system's authorities" doc:"their server certificates or authorities"`
-	Client []clientFile      `yaml:"client,single" unset:"none" doc:"our client certificate"`
+	Trust   []certificateFile `yaml:"trust,single" unset:"the system's authorities" doc:"their server certificates or authorities"`
+	Client  []clientFile      `yaml:"client,single" unset:"none" doc:"our client certificate"`
+	Inbound []certificateFile `yaml:"inbound,single" unset:"none is asked for" doc:"their client certificates, one of which they must show when they post to us; needs listen.partners.tls.client in edigw.yaml"`
 }
 
 type clientFile struct {
@@ -173,7 +190,7 @@ type retentionFile struct {
 }
 
 type inbox struct {
-	Webhook *webhook `yaml:"webhook" unset:"none" doc:"post them instead; comes with a later version"`
+	Webhook *webhook `yaml:"webhook" unset:"none" doc:"post each to this address instead, see webhook.md"`
 }
 
 type webhook struct {

@@ -14,8 +14,8 @@ type Gateway struct {
 	Partners    conf.Path     `yaml:"partners" default:"partners" doc:"folder of the partner files"`
 	Store       string        `yaml:"store" enum:"sqlite" default:"sqlite" doc:"kind of the store; a change needs a restart"`
 	Identity    Identity      `yaml:"identity" doc:"Who we are, unless a partner file overrides it."`
-	Keys        []Key         `yaml:"keys" doc:"Own keys. Several per use with dates make a roll-over: sign with the newest that has begun, decrypt with all that are valid."`
-	Listen      Listen        `yaml:"listen" doc:"The two listeners; a change needs a restart."`
+	Keys        []Key         `yaml:"keys" doc:"Own keys. Several per use with dates make a roll-over: sign with the newest that has begun, decrypt with all that have not ended."`
+	Listen      Listen        `yaml:"listen" doc:"The two listeners; a change needs a restart, but for what is below partners.tls."`
 	Limits      Limits        `yaml:"limits" doc:"Bounds of the whole gateway."`
 	Proxy       *Proxy        `yaml:"proxy" unset:"direct" doc:"The HTTP proxy on the way to partners."`
 	StopTimeout conf.Duration `yaml:"stop_timeout" default:"60s" min:"1s" max:"1h" doc:"how long running exchanges may take when the gateway stops"`
@@ -43,7 +43,7 @@ type Key struct {
 	Use      []string    `yaml:"use,single" required:"yes" enum:"sign decrypt" doc:"what the key is for" example:"[sign, decrypt]"`
 	File     conf.Path   `yaml:"file" required:"yes" doc:"P12, or PEM with the key and its certificates" example:"keys/acme.p12"`
 	Password conf.Secret `yaml:"password_file" unset:"no password" doc:"password of the P12"`
-	From     conf.Moment `yaml:"from" unset:"the certificate's begin" doc:"first day or instant of its use; dates are UTC"`
+	From     conf.Moment `yaml:"from" unset:"the certificate's begin" doc:"first day or instant of its use; with decrypt: from when on partners encrypt to it, it opens messages before, too; dates are UTC"`
 	Until    conf.Moment `yaml:"until" unset:"the certificate's end" doc:"last day or end of its use"`
 }
 
@@ -57,13 +57,15 @@ type Listen struct {
 type Listener struct {
 	Address conf.Address `yaml:"address" default:":4080" doc:"where to listen"`
 	BaseURL conf.URL     `yaml:"base_url" unset:"no asynchronous receipts" doc:"how partners reach it from outside"`
-	TLS     *KeyPair     `yaml:"tls" unset:"plain HTTP" doc:"certificate and key"`
+	TLS     *ServerTLS   `yaml:"tls" unset:"plain HTTP" doc:"certificate and key; a change counts from the next reload on"`
 }
 
-// KeyPair is a TLS certificate, leaf first, and its key, both PEM.
-type KeyPair struct {
-	Cert conf.Path `yaml:"cert" required:"yes" doc:"PEM with the certificate, then its intermediates" example:"keys/tls.pem"`
-	Key  conf.Path `yaml:"key" required:"yes" doc:"PEM with the key" example:"keys/tls.key"`
+// ServerTLS is the listener's TLS certificate, leaf first, and its key, both
+// PEM, and what it asks of clients.
+type ServerTLS struct {
+	Cert   conf.Path `yaml:"cert" required:"yes" doc:"PEM with the certificate, then its intermediates" example:"keys/tls.pem"`
+	Key    conf.Path `yaml:"key" required:"yes" doc:"PEM with the key" example:"keys/tls.key"`
+	Client string    `yaml:"client" enum:"none request require" default:"none" doc:"whether clients are asked for a certificate, or must show one; whose it must be says tls.inbound of the partner files"`
 }
 
 // ConsoleListener is the operators' side.

@@ -1,6 +1,7 @@
 package partner
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -29,7 +30,10 @@ func (d *gatewayDraft) warning(key, hint, format string, args ...any) {
 // It reports whether they can be used.
 func (l *loader) loadGateway() ([]Problem, bool) {
 	d := &gatewayDraft{loader: l, file: l.relative(l.path)}
-	text, err := readSettings(l.path)
+	text, err := l.text, error(nil)
+	if text == nil {
+		text, err = readSettings(l.path)
+	}
 	if err != nil {
 		return []Problem{{File: d.file, Reason: fmt.Sprintf("cannot read it: %v", err), Hint: "edigw init writes one"}}, false
 	}
@@ -149,7 +153,7 @@ func (d *gatewayDraft) checkListen() {
 			return
 		}
 		d.tls = &clientKey{term{leaf: l, file: d.relative(string(p.TLS.Cert))}, pair}
-		d.checkTerm("listen.partners.tls", d.tls.term)
+		d.checkTerms("listen.partners.tls", "", []term{d.tls.term})
 	}
 }
 
@@ -227,18 +231,22 @@ func (d *gatewayDraft) loadKeys() {
 		}
 		d.own = append(d.own, own)
 	}
-	for _, use := range []string{"sign", "decrypt"} {
+	for _, use := range []string{UseSign, UseDecrypt} {
 		terms := ownTerms(d.own, use)
-		if len(terms) > 0 && newest(terms, d.now) < 0 && !d.report.Failed() {
-			d.checkTerm("keys", terms[len(terms)-1])
+		for _, f := range flaws(use, terms, d.now) {
+			d.warning("keys", f.hint, "to %s: %s", use, f.reason)
+		}
+		if !d.report.Failed() {
+			d.checkTerms("keys", "to "+use+": ", terms)
 		}
 	}
 }
 
-// checkTerm warns if a key or certificate of ours is not in force.
-func (d *gatewayDraft) checkTerm(key string, t term) {
-	if !t.inForce(d.now) {
-		d.warning(key, "edigw cert new makes a successor", "not in force; %s, serial %s, is valid %s", t.file, t.serial, t.span())
+// checkTerms warns if no key or certificate of ours for a use is in force.
+func (d *gatewayDraft) checkTerms(key, use string, terms []term) {
+	if len(terms) > 0 && newest(terms, d.now) < 0 {
+		why, hint := idle(terms, d.now)
+		d.warning(key, cmp.Or(hint, "edigw cert new makes a successor"), "%s%s%s", use, noneInForce, why)
 	}
 }
 

@@ -71,7 +71,7 @@ func TestImportedCertificateCountsFromTheNextReload(t *testing.T) {
 	c := theirs(t, span2026)
 	serial := smime.CertificateID(c).Serial
 	name := "minimal-" + strings.ReplaceAll(serial, ":", "") + ".pem"
-	got, err := r.Current().ImportCertificate("minimal", []string{UseEncrypt, UseVerify}, certificatePEM(c), time.Time{}, today)
+	got, err := r.Current().Import(Import{Owner: "minimal", Use: []string{UseEncrypt, UseVerify}, Data: certificatePEM(c)}, today)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestImportedCertificateCountsFromTheNextReload(t *testing.T) {
 	if len(a.Verify) != 2 || !a.Verify[1].Equal(c) || !a.Recipients[0].Equal(c) {
 		t.Errorf("verifies with %d, encrypts to %s", len(a.Verify), a.Recipients[0].Subject)
 	}
-	if _, err := r.Current().ImportCertificate("minimal", []string{UseVerify}, c.Raw, time.Time{}, today); !errors.Is(err, ErrCertificateListed) {
+	if _, err := r.Current().Import(Import{Owner: "minimal", Use: []string{UseVerify}, Data: c.Raw}, today); !errors.Is(err, ErrCertificateListed) {
 		t.Errorf("again: %v", err)
 	}
 }
@@ -127,11 +127,11 @@ func TestImportSaysWhenItsUseBegins(t *testing.T) {
 			dir := installation(t)
 			edit(t, filepath.Join(dir, "good", "minimal.yaml"), "protocol: as2", "protocol: as2\nzone: Europe/Berlin")
 			s := mustLoad(t, dir)
-			got, err := s.ImportCertificate("minimal", []string{UseVerify, UseEncrypt}, certificatePEM(theirs(t, test.span)), test.from, today)
+			got, err := s.Import(Import{Owner: "minimal", Use: []string{UseVerify, UseEncrypt}, Data: certificatePEM(theirs(t, test.span)), From: test.from}, today)
 			if err != nil {
 				t.Fatal(err)
 			}
-			item := func(from string) string { return entry{"../" + got.File, from}.String() }
+			item := func(from string) string { return string(fileEntry("../"+got.File, from)) }
 			want := "certificates: {verify: [../keys/northwind-2026.der, " + item(test.verify) + "], encrypt: [../keys/northwind-2026.pem, " + item(test.encrypt) + "]}\n"
 			if text := read(t, dir, "good", "minimal.yaml"); !strings.HasSuffix(text, want) {
 				t.Errorf("got\n%s\nwant at its end\n%s", text, want)
@@ -153,7 +153,7 @@ func TestImportMendsAPartnerThatLacksCertificates(t *testing.T) {
 		t.Fatal("the partner has its certificates")
 	}
 	c := theirs(t, span2026)
-	if _, err := r.Current().ImportCertificate("setup", []string{UseVerify, UseEncrypt}, certificatePEM(c), time.Time{}, today); err != nil {
+	if _, err := r.Current().Import(Import{Owner: "setup", Use: []string{UseVerify, UseEncrypt}, Data: certificatePEM(c)}, today); err != nil {
 		t.Fatal(err)
 	}
 	r.Reload()
@@ -170,7 +170,7 @@ func TestImportedSerialOfAnother(t *testing.T) {
 	taken := filepath.Join(dir, "keys", "minimal-"+strings.ReplaceAll(smime.CertificateID(c).Serial, ":", "")+".pem")
 	before := string(sampleKey(t, "northwind-2026.pem"))
 	write(t, taken, before)
-	got, err := mustLoad(t, dir).ImportCertificate("minimal", []string{UseVerify}, certificatePEM(c), time.Time{}, today)
+	got, err := mustLoad(t, dir).Import(Import{Owner: "minimal", Use: []string{UseVerify}, Data: certificatePEM(c)}, today)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,6 @@ func TestImportRefusesAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	good := theirs(t, span2026)
 	ended := theirs(t, testpki.Span{NotBefore: today.AddDate(-2, 0, 0), NotAfter: today.AddDate(0, 0, -1)})
-	curve := testpki.SelfSigned(t, testpki.P256(t), "as2.contoso.example", span2026).Cert
 	both := []string{UseVerify, UseEncrypt}
 	for _, test := range []struct {
 		name, id string
@@ -202,10 +201,10 @@ func TestImportRefusesAndChangesNothing(t *testing.T) {
 		{name: "too large", use: both, data: make([]byte, maxCertificateFile+1), want: ErrCertificateUnreadable},
 		{name: "two certificates", use: both, data: sampleKey(t, "two.pem"), want: ErrCertificateUnreadable},
 		{name: "a private key alone", use: both, data: sampleKey(t, "tls.key"), want: ErrCertificateUnreadable},
-		{name: "elliptic curve to encrypt to", use: both, data: curve.Raw, want: ErrCertificateKind},
+		{name: "elliptic curve to encrypt to", use: both, data: sampleKey(t, "contoso-p224.pem"), want: ErrCertificateKind},
 		{name: "Ed25519", use: []string{UseVerify}, data: edwards(t), want: ErrCertificateKind},
 		{name: "ended", use: both, data: ended.Raw, want: ErrCertificateEnded},
-		{name: "ends before it is used", use: both, data: good.Raw, from: today.AddDate(3, 0, 0), want: ErrCertificateEnded},
+		{name: "ends before it is used", use: both, data: good.Raw, from: today.AddDate(3, 0, 0), want: ErrCertificateFrom},
 		{name: "listed", use: both, data: sampleKey(t, "northwind-2026.pem"), want: ErrCertificateListed, says: "4F:22"},
 		{name: "not YAML", use: both, data: good.Raw, yaml: "protocol: [\n", want: ErrPartnerFile, says: "good/minimal.yaml"},
 		{name: "written so that it is not edited", use: both, data: good.Raw, want: ErrPartnerFile, says: "by hand",
@@ -223,7 +222,7 @@ func TestImportRefusesAndChangesNothing(t *testing.T) {
 				write(t, filepath.Join(dir, "good", "minimal.yaml"), test.yaml)
 			}
 			before := everything(t, dir)
-			_, err := s.ImportCertificate(id, test.use, test.data, test.from, today)
+			_, err := s.Import(Import{Owner: id, Use: test.use, Data: test.data, From: test.from}, today)
 			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
@@ -255,11 +254,12 @@ func TestImportThatCannotBeWrittenLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir := installation(t)
 	s := mustLoad(t, dir)
-	i := importer{snapshot: s, id: "minimal", now: today, leaf: newLeaf(theirs(t, span2026))}
+	c := theirs(t, span2026)
+	i := importer{snapshot: s, in: Import{Owner: "minimal", Use: []string{UseVerify}}, now: today, material: material{cert: c}, leaf: newLeaf(c), target: s.target("minimal")}
 	if err := i.read(); err != nil {
 		t.Fatal(err)
 	}
-	if err := i.edit([]string{UseVerify}); err != nil {
+	if err := i.edit(); err != nil {
 		t.Fatal(err)
 	}
 	edit(t, filepath.Join(dir, "good", "minimal.yaml"), "CONTOSO", "CONTOSO-2")
@@ -283,7 +283,7 @@ func TestImportDoesNotReplaceDefaults(t *testing.T) {
 	dir := installation(t)
 	edit(t, filepath.Join(dir, "edigw.yaml"), "defaults:", "defaults:\n  certificates: {verify: keys/northwind-2026.pem}")
 	edit(t, filepath.Join(dir, "good", "minimal.yaml"), "verify: ../keys/northwind-2026.der, ", "")
-	_, err := mustLoad(t, dir).ImportCertificate("minimal", []string{UseVerify}, theirs(t, span2026).Raw, time.Time{}, today)
+	_, err := mustLoad(t, dir).Import(Import{Owner: "minimal", Use: []string{UseVerify}, Data: theirs(t, span2026).Raw}, today)
 	if !errors.Is(err, ErrPartnerFile) || !strings.Contains(err.Error(), "defaults") {
 		t.Errorf("%v", err)
 	}
@@ -297,7 +297,7 @@ func TestImportsAtTheSameTimeAllCount(t *testing.T) {
 	for range 6 {
 		c := theirs(t, span2026)
 		importers.Go(func() {
-			if _, err := s.ImportCertificate("minimal", []string{UseVerify}, c.Raw, time.Time{}, today); err != nil {
+			if _, err := s.Import(Import{Owner: "minimal", Use: []string{UseVerify}, Data: c.Raw}, today); err != nil {
 				t.Error(err)
 			}
 		})

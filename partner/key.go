@@ -11,11 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
-	"software.sslmate.com/src/go-pkcs12"
-
+	"edigw/as2/smime"
 	"edigw/internal/conf"
+	"edigw/internal/rsakey"
 )
 
 // ownKey is one of the gateway's own keys.
@@ -25,6 +26,11 @@ type ownKey struct {
 	chain []*x509.Certificate // intermediates
 	uses  []string
 }
+
+// opens reports whether messages are decrypted with it. That does not wait for
+// its from, which says when partners are told to encrypt to it: who has the
+// certificate may use it before.
+func (k ownKey) opens(now time.Time) bool { return now.Before(k.ends()) }
 
 // clientKey is a client certificate for TLS.
 type clientKey struct {
@@ -61,52 +67,106 @@ func clientTerms(keys []clientKey) []term {
 	return out
 }
 
+// identity is a private key with its certificate and the intermediates.
+type identity struct {
+	key   crypto.Signer
+	cert  *x509.Certificate
+	chain []*x509.Certificate
+}
+
 // loadKey reads an own key: a P12, or PEM with the key and its certificates.
 func loadKey(k Key, file string) (ownKey, error) {
 	data, err := readFile(string(k.File))
 	if err != nil {
 		return ownKey{}, err
 	}
-	var key any
-	var list []*x509.Certificate
-	if bytes.Contains(data, []byte("-----BEGIN ")) {
-		key, list, err = pemKey(data)
-	} else {
-		key, list, err = p12Key(data, k.Password)
+	password := ""
+	if !armoured(data) {
+		if password, err = k.Password.Read(); err != nil {
+			return ownKey{}, fmt.Errorf("its password: %w", err)
+		}
 	}
+	id, err := parseIdentity(data, password)
 	if err != nil {
 		return ownKey{}, err
 	}
-	signer, ok := key.(crypto.Signer)
-	if !ok {
-		return ownKey{}, errors.New("a key of a kind that is not supported; RSA and ECDSA are")
+	if err := id.suits(k.Use); err != nil {
+		return ownKey{}, err
 	}
-	out := ownKey{key: signer, uses: k.Use}
-	for i, c := range list {
-		if public, ok := c.PublicKey.(interface{ Equal(crypto.PublicKey) bool }); ok && public.Equal(signer.Public()) {
-			out.term = term{newLeaf(c), file, k.From.Begin(time.UTC), k.Until.End(time.UTC)}
-			out.chain = intermediates(slices.Delete(slices.Clone(list), i, i+1))
-			return out, out.suits()
-		}
-	}
-	return ownKey{}, errors.New("none of its certificates belongs to its key")
+	return ownKey{term: term{newLeaf(id.cert), file, k.From.Begin(time.UTC), k.Until.End(time.UTC)}, key: computing(id.key), chain: id.chain, uses: k.Use}, nil
 }
 
+// computing is the key in the hands of whoever computes with it.
+func computing(key crypto.Signer) crypto.Signer {
+	if k, ok := key.(*rsa.PrivateKey); ok {
+		return rsakey.Wrap(k)
+	}
+	return key
+}
+
+// armoured reports whether data is PEM.
+func armoured(data []byte) bool { return bytes.Contains(data, []byte("-----BEGIN ")) }
+
+// parseIdentity reads a P12, or PEM with a key and its certificates; the
+// password is that of the P12.
+func parseIdentity(data []byte, password string) (identity, error) {
+	read := p12Identity
+	if armoured(data) {
+		read = pemIdentity
+	}
+	key, list, err := read(data, password)
+	if err != nil {
+		return identity{}, err
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return identity{}, errKeyKind
+	}
+	var serials []string
+	for i, c := range list {
+		if public, ok := c.PublicKey.(interface{ Equal(crypto.PublicKey) bool }); ok && public.Equal(signer.Public()) {
+			return identity{signer, c, intermediates(slices.Delete(slices.Clone(list), i, i+1))}, nil
+		}
+		serials = append(serials, smime.CertificateID(c).Serial)
+	}
+	return identity{}, fmt.Errorf("none of its certificates belongs to its key: serial %s", strings.Join(serials[:min(len(serials), 5)], ", "))
+}
+
+var errKeyKind = errors.New("a key of a kind that is not supported; RSA and ECDSA are")
+
 // suits refuses uses that the kind of key cannot serve.
-func (k ownKey) suits() error {
-	switch key := k.key.(type) {
+func (id identity) suits(uses []string) error {
+	switch key := id.key.(type) {
 	case *rsa.PrivateKey:
-		if key.N.BitLen() < 2048 {
-			return fmt.Errorf("an RSA key of %d bits; 2048 is the least", key.N.BitLen())
+		if n := key.N.BitLen(); n < leastRSA {
+			return fmt.Errorf("an RSA key of %d bits; %d is the least", n, leastRSA)
 		}
 		return nil
 	case *ecdsa.PrivateKey:
-		if slices.Contains(k.uses, "decrypt") {
-			return errors.New("an ECDSA key cannot decrypt; use an RSA key")
+		if slices.Contains(uses, UseDecrypt) && !agreeable(&key.PublicKey) {
+			return fmt.Errorf("a key of curve %s cannot decrypt; use RSA, P-256, P-384 or P-521", key.Params().Name)
 		}
 		return nil
 	}
-	return errors.New("a key of a kind that is not supported; RSA and ECDSA are")
+	return errKeyKind
+}
+
+// recipient is the key as it decrypts.
+func (k ownKey) recipient() (smime.Recipient, bool) {
+	r := smime.Recipient{Certificate: k.certificate()}
+	switch key := k.key.(type) {
+	case *ecdsa.PrivateKey:
+		agree, err := key.ECDH()
+		if err != nil {
+			return r, false
+		}
+		r.Agree = agree
+	case crypto.Decrypter:
+		r.Key = key
+	default:
+		return r, false
+	}
+	return r, true
 }
 
 // intermediates leaves out certificates that signed themselves: a partner
@@ -115,7 +175,7 @@ func intermediates(list []*x509.Certificate) []*x509.Certificate {
 	return slices.DeleteFunc(list, func(c *x509.Certificate) bool { return bytes.Equal(c.RawIssuer, c.RawSubject) })
 }
 
-func pemKey(data []byte) (any, []*x509.Certificate, error) {
+func pemIdentity(data []byte, _ string) (any, []*x509.Certificate, error) {
 	list, err := parseCertificates(data)
 	if err != nil {
 		return nil, nil, err
@@ -146,31 +206,6 @@ func pemKey(data []byte) (any, []*x509.Certificate, error) {
 }
 
 var errEncryptedPEM = errors.New("its PEM key is encrypted")
-
-func p12Key(data []byte, secret conf.Secret) (any, []*x509.Certificate, error) {
-	password, err := secret.Read()
-	if err != nil {
-		return nil, nil, fmt.Errorf("its password: %w", err)
-	}
-	key, cert, more, err := decodeP12(data, password)
-	switch {
-	case errors.Is(err, pkcs12.ErrIncorrectPassword), errors.Is(err, pkcs12.ErrDecryption):
-		return nil, nil, errors.New("the password is wrong")
-	case err != nil:
-		return nil, nil, errors.New("neither PEM nor a P12 with one key; write it anew with openssl pkcs12 -export")
-	}
-	return key, append([]*x509.Certificate{cert}, more...), nil
-}
-
-// decodeP12 turns a panic of the library on crafted input into an error.
-func decodeP12(data []byte, password string) (key any, cert *x509.Certificate, more []*x509.Certificate, err error) {
-	defer func() {
-		if recover() != nil {
-			err = errors.New("not a P12")
-		}
-	}()
-	return pkcs12.DecodeChain(data, password)
-}
 
 // loadPair reads a TLS certificate and its key.
 func loadPair(cert, key conf.Path) (*tls.Certificate, *leaf, error) {

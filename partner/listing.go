@@ -15,27 +15,81 @@ import (
 	"edigw/internal/conf"
 )
 
-// entry is one line of a list of certificates.
-type entry struct{ file, from string } // from may be empty
+// place is where a list stands in a settings file: a key of the file, or of
+// one of its sections.
+type place struct{ section, key string }
+
+// Places of the lists that are lengthened by program.
+var (
+	listKeys    = place{"", "keys"}
+	listVerify  = place{"certificates", "verify"}
+	listEncrypt = place{"certificates", "encrypt"}
+	listTrust   = place{"tls", "trust"}
+	listClient  = place{"tls", "client"}
+)
+
+// String is the key as check and show name it.
+func (p place) String() string {
+	if p.section == "" {
+		return p.key
+	}
+	return p.section + "." + p.key
+}
+
+// item is the text of a first item, which may stand without a list unless the
+// list is that of keys.
+func (p place) item(e entry) string {
+	if p == listKeys {
+		return "[" + string(e) + "]"
+	}
+	return string(e)
+}
+
+// entry is one item of a list, in flow style.
+type entry string
+
+// fileEntry is a certificate with the first day of its use, which may be
+// missing.
+func fileEntry(file, from string) entry {
+	if from == "" {
+		return entry(quoted(file))
+	}
+	return entry("{file: " + quoted(file) + ", from: " + from + "}")
+}
+
+// fieldsEntry is a section of fields; those without text are left out.
+func fieldsEntry(fields ...[2]string) entry {
+	var parts []string
+	for _, f := range fields {
+		if f[1] != "" {
+			parts = append(parts, f[0]+": "+f[1])
+		}
+	}
+	return entry("{" + strings.Join(parts, ", ") + "}")
+}
 
 // errLayout says that a file is written in a way that list does not edit.
 var errLayout = errors.New("the lists of certificates are written in a way that is not edited by program")
 
-// list adds an entry to certificates.<use> in the text of a partner file, behind
-// those that are there, and leaves every other byte alone. The error is
-// errLayout unless the new text says exactly what the old one did, and the
-// entry.
-func list(text []byte, use string, e entry) ([]byte, error) {
+// list adds an entry to a list in the text of a settings file, behind those
+// that are there, and leaves every other byte alone. The error is errLayout
+// unless the new text says exactly what the old one did, and the entry.
+func list(text []byte, at place, e entry) ([]byte, error) {
 	old, problems := conf.Parse("", text)
 	if old == nil {
 		return nil, errors.New(problems[0].Reason)
 	}
-	out, err := edited(text, use, e)
+	out, err := edited(text, at, e)
 	if err != nil {
 		return nil, err
 	}
 	got, _ := conf.Parse("", out)
-	if digestNode(got) != digestNode(listed(old, use, e.node())) {
+	item, _ := conf.Parse("", []byte("item: "+string(e)+"\n"))
+	if got == nil || item == nil {
+		return nil, errLayout
+	}
+	added, _ := item.Child("item")
+	if digestNode(got) != digestNode(listed(old, at, added)) {
 		return nil, errLayout
 	}
 	return out, nil
@@ -51,21 +105,29 @@ func digestNode(n *conf.Node) [sha256.Size]byte {
 }
 
 // listed is the tree that the new text must have.
-func listed(root *conf.Node, use string, item *conf.Node) *conf.Node {
-	section, _ := root.Child("certificates")
-	if section == nil || section.Kind == conf.Empty {
-		section = &conf.Node{Kind: conf.Section}
+func listed(root *conf.Node, at place, item *conf.Node) *conf.Node {
+	section := root
+	if at.section != "" {
+		section, _ = root.Child(at.section)
+		if section == nil || section.Kind == conf.Empty {
+			section = &conf.Node{Kind: conf.Section}
+		}
 	}
-	value, _ := section.Child(use)
-	switch {
-	case value == nil, value.Kind == conf.Empty:
+	value, _ := section.Child(at.key)
+	switch none := value == nil || value.Kind == conf.Empty; {
+	case none && at == listKeys:
+		value = &conf.Node{Kind: conf.List, Items: []*conf.Node{item}}
+	case none:
 		value = item
 	case value.Kind == conf.List:
 		value = &conf.Node{Kind: conf.List, Items: append(slices.Clone(value.Items), item)}
 	default:
 		value = &conf.Node{Kind: conf.List, Items: []*conf.Node{value, item}}
 	}
-	return with(root, "certificates", with(section, use, value))
+	if at.section == "" {
+		return with(root, at.key, value)
+	}
+	return with(root, at.section, with(section, at.key, value))
 }
 
 // with is n with another value of a key, at its end if it is new.
@@ -82,23 +144,6 @@ func with(n *conf.Node, key string, value *conf.Node) *conf.Node {
 	return &out
 }
 
-func (e entry) node() *conf.Node {
-	file := &conf.Node{Kind: conf.Scalar, Text: e.file}
-	if e.from == "" {
-		return file
-	}
-	from := &conf.Node{Kind: conf.Scalar, Text: e.from}
-	return &conf.Node{Kind: conf.Section, Entries: []conf.Entry{{Key: "file", Value: file}, {Key: "from", Value: from}}}
-}
-
-// String is the entry as it can stand in a list of either style.
-func (e entry) String() string {
-	if e.from == "" {
-		return quoted(e.file)
-	}
-	return "{file: " + quoted(e.file) + ", from: " + e.from + "}"
-}
-
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9._/][A-Za-z0-9._/-]*$`)
 
 // quoted is a path that YAML reads as that text.
@@ -110,7 +155,7 @@ func quoted(path string) string {
 }
 
 // edited is the text with the entry.
-func edited(text []byte, use string, e entry) ([]byte, error) {
+func edited(text []byte, at place, e entry) ([]byte, error) {
 	root, err := body(text)
 	if err != nil {
 		return nil, err
@@ -119,31 +164,48 @@ func edited(text []byte, use string, e entry) ([]byte, error) {
 	if bytes.Contains(text, []byte("\r\n")) {
 		s.end = "\r\n"
 	}
-	_, section := root.child("certificates")
+	if at.section == "" {
+		return s.extend(root, true, at, e)
+	}
+	_, section := root.child(at.section)
 	if section == nil {
-		at, indent := s.bottom(), strings.Repeat(" ", root.column()-1)
-		if root.flow() {
-			return s.intoFlow(root.at(s), "certificates: {"+use+": "+e.String()+"}")
-		}
-		return s.line(at, indent+"certificates:"+s.end+indent+"  "+use+": "+e.String()), nil
+		return s.section(root, at, e)
 	}
 	inside := node{section}
 	if _, empty := section.(*ast.NullNode); empty {
-		return s.fill(root, "certificates", "{"+use+": "+e.String()+"}"), nil
+		return s.fill(root, at.section, "{"+at.key+": "+at.item(e)+"}"), nil
 	}
 	if !inside.mapping() {
 		return nil, errLayout
 	}
-	_, value := inside.child(use)
+	return s.extend(inside, false, at, e)
+}
+
+// section adds a section with the list at the end of the document.
+func (s source) section(root node, at place, e entry) ([]byte, error) {
+	if root.flow() {
+		return s.intoFlow(root.at(s), at.section+": {"+at.key+": "+at.item(e)+"}")
+	}
+	indent := strings.Repeat(" ", root.column()-1)
+	return s.line(s.bottom(), indent+at.section+":"+s.end+indent+"  "+at.key+": "+at.item(e)), nil
+}
+
+// extend adds the entry to the list inside a section, or inside the root.
+func (s source) extend(inside node, root bool, at place, e entry) ([]byte, error) {
+	_, value := inside.child(at.key)
 	if value == nil {
 		if inside.flow() {
-			return s.intoFlow(inside.at(s), use+": "+e.String())
+			return s.intoFlow(inside.at(s), at.key+": "+at.item(e))
 		}
 		column := inside.column()
-		return s.line(s.below(inside.at(s), column), strings.Repeat(" ", column-1)+use+": "+e.String()), nil
+		bottom := s.bottom()
+		if !root {
+			bottom = s.below(inside.at(s), column)
+		}
+		return s.line(bottom, strings.Repeat(" ", column-1)+at.key+": "+at.item(e)), nil
 	}
 	if _, empty := value.(*ast.NullNode); empty {
-		return s.fill(inside, use, e.String()), nil
+		return s.fill(inside, at.key, at.item(e)), nil
 	}
 	return s.lengthen(node{value}, e)
 }

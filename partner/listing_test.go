@@ -57,13 +57,13 @@ func TestListAddsOneEntryAndChangesNothingElse(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			for _, e := range []entry{{file: "../keys/n.pem"}, {file: "../keys/n.pem", from: "2027-01-01"}, {"../my keys/n.pem", "2027-01-01T10:00:00Z"}} {
+			for _, e := range []entry{fileEntry("../keys/n.pem", ""), fileEntry("../keys/n.pem", "2027-01-01"), fileEntry("../my keys/n.pem", "2027-01-01T10:00:00Z")} {
 				for _, end := range []string{"\n", "\r\n"} {
-					got, err := list([]byte(strings.ReplaceAll(test.text, "\n", end)), UseVerify, e)
+					got, err := list([]byte(strings.ReplaceAll(test.text, "\n", end)), listVerify, e)
 					if err != nil {
 						t.Fatalf("%s, %q: %v", e, end, err)
 					}
-					want := strings.ReplaceAll(strings.Replace(test.want, "NEW", e.String(), 1), "\n", end)
+					want := strings.ReplaceAll(strings.Replace(test.want, "NEW", string(e), 1), "\n", end)
 					if test.text == "" || !strings.Contains(test.text, "\n") {
 						got = []byte(strings.ReplaceAll(string(got), "\r\n", "\n"))
 						want = strings.ReplaceAll(want, "\r\n", "\n") // no line tells how lines end
@@ -86,12 +86,12 @@ func TestListRefusesWhatItCannotEdit(t *testing.T) {
 		"no section":                "certificates: a.pem\n",
 		"a list for the section":    "certificates: [a.pem]\n",
 	} {
-		if got, err := list([]byte(text), UseVerify, entry{file: "n.pem"}); !errors.Is(err, errLayout) {
+		if got, err := list([]byte(text), listVerify, fileEntry("n.pem", "")); !errors.Is(err, errLayout) {
 			t.Errorf("%s: %v\n%s", name, err, got)
 		}
 	}
 	for name, text := range map[string]string{"broken": "certificates: {verify: [\n", "a list": "- a\n", "binary": "a\x00"} {
-		if _, err := list([]byte(text), UseVerify, entry{file: "n.pem"}); err == nil {
+		if _, err := list([]byte(text), listVerify, fileEntry("n.pem", "")); err == nil {
 			t.Errorf("%s: edited", name)
 		}
 	}

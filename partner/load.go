@@ -15,6 +15,7 @@ import (
 // several goroutines.
 type loader struct {
 	path    string // edigw.yaml
+	text    []byte // instead of what is in that file; nil: that
 	dir     string // its folder
 	now     time.Time
 	gateway *Gateway
@@ -53,14 +54,20 @@ func readSettings(path string) ([]byte, error) {
 // endCertificate is what a file about one certificate holds.
 type endCertificate struct {
 	*leaf
-	kind x509.PublicKeyAlgorithm
+	misfits map[string]string // uses that it cannot serve, and why
+	weak    string            // what is weak about its key
+	private bool              // a private key stands in the file, too
 }
 
 // end reads the one certificate that a file is about, once a load: all
 // partners that name the file share it.
 func (l *loader) end(path string) (endCertificate, error) {
 	return once(&l.ends, path, func() (endCertificate, error) {
-		list, err := ReadCertificates(path)
+		data, err := readFile(path)
+		if err != nil {
+			return endCertificate{}, err
+		}
+		list, err := parseCertificates(data)
 		if err != nil {
 			return endCertificate{}, err
 		}
@@ -68,7 +75,16 @@ func (l *loader) end(path string) (endCertificate, error) {
 		if err != nil {
 			return endCertificate{}, err
 		}
-		return endCertificate{newLeaf(c), c.PublicKeyAlgorithm}, nil
+		out := endCertificate{leaf: newLeaf(c), weak: weakness(c), private: HoldsPrivateKey(data)}
+		for _, use := range []string{UseVerify, UseEncrypt} {
+			if why := misfit(use, c); why != "" {
+				if out.misfits == nil {
+					out.misfits = map[string]string{}
+				}
+				out.misfits[use] = why
+			}
+		}
+		return out, nil
 	})
 }
 

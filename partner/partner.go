@@ -143,8 +143,11 @@ type AS2 struct {
 	// Template is the agreement without keys, certificates and password;
 	// Snapshot.Agreement fills in those that are in force.
 	Template    as2.Agreement
-	ContentType string        // "auto", or the MIME type of every document
+	ContentType string        // "auto", or the MIME type of every document of one file
 	Wait        time.Duration // mdn.wait: how long an asynchronous receipt may take
+
+	EncryptToSelf bool // our own certificate is among the recipients
+	AttachChain   bool // intermediates go into our signatures
 }
 
 // Auth is the login that the partner's server asks for (HTTP basic). The
@@ -152,12 +155,6 @@ type AS2 struct {
 type Auth struct {
 	User     string
 	Password conf.Secret
-}
-
-// Webhook is where received documents are posted instead of the inbox folder.
-type Webhook struct {
-	URL    string
-	Secret conf.Secret // signs the posts; read at each use
 }
 
 // Retention bounds how long a partner's payloads and evidence are kept after

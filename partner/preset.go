@@ -14,9 +14,11 @@ var presetText []byte
 
 // Preset is what the software of a trading partner needs.
 type Preset struct {
-	Name  string
-	About string // one paragraph for people
-	root  *conf.Node
+	Name      string
+	Product   string // whose software it is
+	About     string // why the settings are as they are, for people
+	Tolerated string // what of the product needs no setting
+	root      *conf.Node
 }
 
 // Presets lists the presets by name.
@@ -27,12 +29,17 @@ func Presets() ([]Preset, error) {
 	}
 	var out []Preset
 	for _, e := range root.Entries {
-		about, _ := e.Value.Child("about")
-		settings, _ := e.Value.Child("settings")
-		if about == nil || settings == nil {
+		p := Preset{Name: e.Key}
+		for key, to := range map[string]*string{"product": &p.Product, "about": &p.About, "tolerated": &p.Tolerated} {
+			if n, _ := e.Value.Child(key); n != nil {
+				*to = n.Text
+			}
+		}
+		p.root, _ = e.Value.Child("settings")
+		if p.Product == "" || p.About == "" || p.Tolerated == "" || p.root == nil {
 			return nil, fmt.Errorf("the preset %s built in lacks a part", e.Key)
 		}
-		out = append(out, Preset{e.Key, about.Text, settings})
+		out = append(out, p)
 	}
 	slices.SortFunc(out, func(a, b Preset) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil

@@ -13,11 +13,11 @@ func TestPreviewIsWhatTheImportTakes(t *testing.T) {
 	s := mustLoad(t, dir)
 	c := theirs(t, span2026)
 	use := []string{UseVerify, UseEncrypt}
-	before, err := PreviewCertificate(use, certificatePEM(c), today, today)
+	before, err := Preview(Import{Owner: "minimal", Use: use, Data: certificatePEM(c), From: today}, today)
 	if err != nil {
 		t.Fatal(err)
 	}
-	taken, err := s.ImportCertificate("minimal", use, certificatePEM(c), today, today)
+	taken, err := s.Import(Import{Owner: "minimal", Use: use, Data: certificatePEM(c), From: today}, today)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,11 +25,11 @@ func TestPreviewIsWhatTheImportTakes(t *testing.T) {
 		t.Errorf("previewed %+v, taken %+v", before, taken)
 	}
 	for name, want := range map[string]error{"hello": ErrCertificateUnreadable, "": ErrCertificateUnreadable} {
-		if _, err := PreviewCertificate(use, []byte(name), today, today); !errors.Is(err, want) {
+		if _, err := Preview(Import{Owner: "minimal", Use: use, Data: []byte(name), From: today}, today); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", name, err, want)
 		}
 	}
-	if _, err := PreviewCertificate([]string{UseTLSTrust}, c.Raw, today, today); !errors.Is(err, ErrCertificateUse) {
+	if _, err := Preview(Import{Owner: "minimal", Use: []string{UseTLSServer}, Data: c.Raw, From: today}, today); !errors.Is(err, ErrCertificateUse) {
 		t.Errorf("a use that an import does not know: %v", err)
 	}
 }

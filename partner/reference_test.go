@@ -35,15 +35,28 @@ One trading partner each: ` + "`partners/<id>.yaml`" + `. The name of the file i
 
 const gatewayIntro = `# edigw.yaml
 
-The gateway itself. Notation, paths, secrets and dates (here UTC) are as in [partner-file.md](partner-file.md). A change takes effect at the next reload; ` + "`node`, `data`, `store` and `listen`" + ` need a restart, and the reload says so. A file with mistakes stops the start; on reload the old settings stay whole, and partner files are reloaded all the same.
+The gateway itself. Notation, paths, secrets and dates (here UTC) are as in [partner-file.md](partner-file.md). A change takes effect at the next reload; ` + "`node`, `data`, `store` and `listen`" + ` need a restart, and the reload says so (but for the TLS certificate of the listener). A file with mistakes stops the start; on reload the old settings stay whole, and partner files are reloaded all the same.
 
 ## Keys
 
 `
 
+const presetIntro = `# Presets
+
+` + "`preset: NAME`" + ` in a [partner file](partner-file.md) fills in what the partner's software needs. Each is a handful of named settings: a key that the partner file says itself counts more, and ` + "`edigw partner show ID --effective`" + ` lists every value with its origin. An update of edigw may change a preset; ` + "`edigw check`" + ` shows what holds then, and a mistake about a value that is not from the partner file names the preset that it is from.
+
+What a product does differently on receipt is taken from everybody, without a setting: the last column. How digests are counted is in [mic.md](mic.md), what the settings do on the wire in [as2-profiles.md](as2-profiles.md).
+
+Where no preset fits, begin without one: the built-in values are what the standards recommend and all products of the table read.
+
+| preset | product | sets | why | tolerated from everybody |
+|---|---|---|---|---|
+`
+
 func TestReferencePagesFitTheSettings(t *testing.T) {
 	t.Parallel()
 	golden(t, filepath.Join("..", "docs", "partner-file.md"), partnerPage(t))
+	golden(t, filepath.Join("..", "docs", "presets.md"), presetPage(t))
 	golden(t, filepath.Join("..", "docs", "gateway-file.md"), gatewayIntro+reference(t, Gateway{}))
 }
 
@@ -56,20 +69,39 @@ func partnerPage(t *testing.T) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, partnerIntro, "```yaml\n"+string(smallest)+"```\n")
 	b.WriteString(reference(t, file{}))
+	b.WriteString("\n## Presets\n\n`preset` fills in what the partner's software needs: [the table](presets.md).\n")
+	return b.String()
+}
+
+// presetPage is the table of presets.yaml.
+func presetPage(t *testing.T) string {
+	t.Helper()
 	presets, err := Presets()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.WriteString("\n## Presets\n\n| preset | about | sets |\n|---|---|---|\n")
+	var b strings.Builder
+	b.WriteString(presetIntro)
 	for _, p := range presets {
 		var sets []string
-		section, _ := p.root.Child("as2")
-		for _, e := range section.Entries {
-			sets = append(sets, fmt.Sprintf("`as2.%s: %s`", e.Key, e.Value.Text))
+		for _, s := range leaves("", p.root) {
+			sets = append(sets, "`"+s+"`")
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.Name, p.About, strings.Join(sets, ", "))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", p.Name, p.Product, strings.Join(sets, "<br>"), p.About, p.Tolerated)
 	}
 	return b.String()
+}
+
+// leaves are the settings below a node, as key: value.
+func leaves(path string, n *conf.Node) []string {
+	if n.Kind != conf.Section {
+		return []string{path + ": " + n.Text}
+	}
+	var out []string
+	for _, e := range n.Entries {
+		out = append(out, leaves(strings.TrimPrefix(path+"."+e.Key, "."), e.Value)...)
+	}
+	return out
 }
 
 func reference(t *testing.T, v any) string {

@@ -121,11 +121,13 @@ func (l *loader) pin(old *Snapshot) (restart []string) {
 	add("data", g.Data == was.Data)
 	add("store", g.Store == was.Store)
 	add("listen", g.Listen.equal(was.Listen))
-	g.Node, g.Data, g.Store, g.Listen = was.Node, was.Data, was.Store, was.Listen
+	g.Node, g.Data, g.Store, g.Listen = was.Node, was.Data, was.Store, was.Listen.renewed(g.Listen)
 	*l.gateway = g
 	return restart
 }
 
+// equal reports whether no restart is needed to go from l to o: an address or
+// whether there is TLS at all counts, its certificate does not.
 func (l Listen) equal(o Listen) bool {
 	if l.Console != o.Console || (l.Partners == nil) != (o.Partners == nil) {
 		return false
@@ -134,11 +136,21 @@ func (l Listen) equal(o Listen) bool {
 		return true
 	}
 	a, b := *l.Partners, *o.Partners
-	if (a.TLS == nil) != (b.TLS == nil) || a.TLS != nil && *a.TLS != *b.TLS {
-		return false
-	}
+	same := (a.TLS == nil) == (b.TLS == nil)
 	a.TLS, b.TLS = nil, nil
-	return a == b
+	return same && a == b
+}
+
+// renewed is l with the TLS certificate of o, if both have TLS: it is read at
+// every handshake.
+func (l Listen) renewed(o Listen) Listen {
+	if l.Partners == nil || o.Partners == nil || l.Partners.TLS == nil || o.Partners.TLS == nil {
+		return l
+	}
+	p := *l.Partners
+	p.TLS = o.Partners.TLS
+	l.Partners = &p
+	return l
 }
 
 // Change is what a reload changed.
@@ -222,6 +234,7 @@ func (p *Partner) mark() marks {
 	for _, list := range [][]term{p.certificates.verify, p.certificates.encrypt} {
 		m.certificates += digestTerms(list) + ";"
 	}
+	m.certificates += digestTerms(p.certificates.inbound)
 	m.trust = digestTerms(p.certificates.trust) + ";" + digestTerms(clientTerms(p.certificates.client))
 	if p.Proxy != nil {
 		m.trust += fmt.Sprintf(" %q %q %q %s", p.Proxy.URL, p.Proxy.User, p.Proxy.Except, touched(p.Proxy.Password))

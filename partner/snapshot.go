@@ -116,6 +116,9 @@ func (l *loader) list() (ids []string, problems []Problem, err error) {
 		case e.IsDir() || !yaml:
 			at.Reason, at.Hint, at.Warning = "not a partner file", "partner files end in .yaml", true
 			problems = append(problems, at)
+		case id == OwnerGateway:
+			at.Reason, at.Hint = "the name is that of the gateway itself in lists of certificates and in commands", "another id, such as acme-edigw"
+			problems = append(problems, at)
 		case !ValidID(id):
 			at.Reason, at.Hint = "the name is not a partner id", "lower-case letters, digits and dashes, at most 63, such as northwind-de.yaml"
 			problems = append(problems, at)

@@ -92,23 +92,23 @@ func (s source) lengthen(value node, e entry) ([]byte, error) {
 	switch value.Node.(type) {
 	case *ast.SequenceNode:
 		if value.flow() {
-			return s.intoFlow(at, e.String())
+			return s.intoFlow(at, string(e))
 		}
-		return s.line(s.below(at, column), indent+"- "+e.String()), nil
+		return s.line(s.below(at, column), indent+"- "+string(e)), nil
 	case *ast.MappingNode, *ast.MappingValueNode:
 		if !value.flow() {
-			return s.itemize(at, s.below(at, column), indent+"- "+e.String()), nil
+			return s.itemize(at, s.below(at, column), indent+"- "+string(e)), nil
 		}
 		_, end, ok := s.flow(at)
 		if !ok {
 			return nil, errLayout
 		}
-		return s.put(at, end, "["+string(s.text[at:end])+", "+e.String()+"]"), nil
+		return s.put(at, end, "["+string(s.text[at:end])+", "+string(e)+"]"), nil
 	}
 	tk := value.GetToken()
 	if mark := s.text[at]; mark == '"' || mark == '\'' {
 		end := at + s.quote(at)
-		return s.put(at, end, "["+string(s.text[at:end])+", "+e.String()+"]"), nil
+		return s.put(at, end, "["+string(s.text[at:end])+", "+string(e)+"]"), nil
 	}
 	if !bytes.HasPrefix(s.text[at:], []byte(tk.Value)) {
 		return nil, errLayout // it goes over several lines
@@ -117,7 +117,7 @@ func (s source) lengthen(value node, e entry) ([]byte, error) {
 	if strings.ContainsAny(text, ",[]{}") {
 		text = quoted(text)
 	}
-	return s.put(at, at+len(tk.Value), "["+text+", "+e.String()+"]"), nil
+	return s.put(at, at+len(tk.Value), "["+text+", "+string(e)+"]"), nil
 }
 
 // itemize makes the block section in text[at:end] the first item of a list with

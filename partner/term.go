@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"fmt"
+	"net/url"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -69,6 +71,9 @@ func (t term) ends() time.Time {
 	return end
 }
 
+// ever reports whether there is a time of its use at all.
+func (t term) ever() bool { return t.begins().Before(t.ends()) }
+
 func (t term) inForce(now time.Time) bool {
 	return !now.Before(t.begins()) && now.Before(t.ends())
 }
@@ -84,11 +89,18 @@ func newest(terms []term, now time.Time) int {
 	return best
 }
 
+// newestOnly reports whether of several certificates for a use only the newest
+// is used, not all.
+func newestOnly(use string) bool {
+	return use == UseSign || use == UseEncrypt || use == UseTLSClient || use == UseTLSServer
+}
+
 // certificates are those of one partner.
 type certificates struct {
 	verify, encrypt []term
 	trust           []term
 	client          []clientKey
+	inbound         []term // client certificates that they show us
 }
 
 // span is the time of its use, for people.
@@ -100,8 +112,7 @@ func (t term) span() string {
 // certificates reads the files that the partner file names.
 func (d *draft) certificates() certificates {
 	f := &d.file
-	out := certificates{verify: d.terms("certificates.verify", f.Certificates.Verify, x509.UnknownPublicKeyAlgorithm),
-		encrypt: d.terms("certificates.encrypt", f.Certificates.Encrypt, x509.RSA)}
+	out := certificates{verify: d.terms(UseVerify, f.Certificates.Verify), encrypt: d.terms(UseEncrypt, f.Certificates.Encrypt), inbound: d.inbound()}
 	for i, c := range f.TLS.Trust {
 		key := fmt.Sprintf("tls.trust[%d]", i)
 		if !d.ordered(key, c.From, c.Until) || c.File == "" {
@@ -130,12 +141,11 @@ func (d *draft) certificates() certificates {
 	return out
 }
 
-// terms reads certificates for one use; kind is the only kind of key that
-// suits, if there is such a one.
-func (d *draft) terms(key string, files []certificateFile, kind x509.PublicKeyAlgorithm) []term {
+// terms reads certificates for one use.
+func (d *draft) terms(use string, files []certificateFile) []term {
 	var out []term
 	for i, c := range files {
-		key := fmt.Sprintf("%s[%d]", key, i)
+		key := fmt.Sprintf("certificates.%s[%d]", use, i)
 		if !d.ordered(key, c.From, c.Until) || c.File == "" {
 			continue
 		}
@@ -143,11 +153,64 @@ func (d *draft) terms(key string, files []certificateFile, kind x509.PublicKeyAl
 		switch {
 		case err != nil:
 			d.unreadable(key+".file", c.File, err)
-		case kind != x509.UnknownPublicKeyAlgorithm && end.kind != kind:
-			d.problem(key+".file", "ask for an RSA certificate", "%s holds a key of kind %v; encryption needs %v", d.relative(string(c.File)), end.kind, kind)
-		default:
-			out = append(out, term{end.leaf, d.relative(string(c.File)), c.From.Begin(d.zone), c.Until.End(d.zone)})
+			continue
+		case end.misfits[use] != "":
+			d.problem(key+".file", "ask the partner for an RSA certificate", "%s holds %s", d.relative(string(c.File)), end.misfits[use])
+			continue
+		case end.weak != "":
+			d.warning(key+".file", "ask the partner for a new one", "%s holds %s", d.relative(string(c.File)), end.weak)
 		}
+		if !d.theirs(key+".file", c.File, end) {
+			continue
+		}
+		out = append(out, term{end.leaf, d.relative(string(c.File)), c.From.Begin(d.zone), c.Until.End(d.zone)})
+	}
+	return out
+}
+
+// theirs refuses a certificate of ours in the place of a partner's, unless the
+// partner is ourselves, and warns of a private key in its file.
+func (d *draft) theirs(key string, file conf.Path, end endCertificate) bool {
+	if !d.ourselves() && slices.ContainsFunc(d.own, func(k ownKey) bool { return k.sum == end.sum }) {
+		d.problem(key, "the file with the partner's certificate", "%s, serial %s, is our own certificate", d.relative(string(file)), end.serial)
+		return false
+	}
+	if end.private {
+		d.warning(key, "keep the certificate alone; if the key is the partner's, tell him that others have it", "%s holds a private key, too", d.relative(string(file)))
+	}
+	return true
+}
+
+// ourselves reports whether documents to the partner come back to this gateway.
+func (d *draft) ourselves() bool {
+	if d.file.AS2 == nil {
+		return false
+	}
+	to, err := url.Parse(string(d.file.AS2.URL))
+	if err != nil {
+		return false
+	}
+	base, err := url.Parse(d.gateway.PartnerURL())
+	return loopback(to.Hostname()) || err == nil && to.Host != "" && to.Host == base.Host
+}
+
+// inbound reads the client certificates that the partner shows our listener.
+func (d *draft) inbound() []term {
+	var out []term
+	for i, c := range d.file.TLS.Inbound {
+		key := fmt.Sprintf("tls.inbound[%d]", i)
+		if !d.ordered(key, c.From, c.Until) || c.File == "" {
+			continue
+		}
+		end, err := d.end(string(c.File))
+		if err != nil {
+			d.unreadable(key+".file", c.File, err)
+			continue
+		}
+		if !d.theirs(key+".file", c.File, end) {
+			continue
+		}
+		out = append(out, term{end.leaf, d.relative(string(c.File)), c.From.Begin(d.zone), c.Until.End(d.zone)})
 	}
 	return out
 }
