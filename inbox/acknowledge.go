@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"time"
 
 	"edigw/as2"
 	"edigw/queue"
@@ -18,6 +19,10 @@ const (
 	acksSpan = longest
 )
 
+// strayLines is how many lines a minute the log has of receipts that nobody
+// asked for, or that are put off: anybody can post them.
+const strayLines = 30
+
 // errTooMany tells the partner to try again later.
 var errTooMany = errors.New("inbox: too many acknowledgements for one message within an hour")
 
@@ -27,7 +32,9 @@ var errTooMany = errors.New("inbox: too many acknowledgements for one message wi
 func (b *Inbox) Acknowledge(ctx context.Context, a as2.Ack) error {
 	m, err := b.carrier(ctx, a.MessageID)
 	if errors.Is(err, queue.ErrNotFound) {
-		b.Log.Warn("receipt for a message that is not ours", "as2_from", a.From, "as2_to", a.To, keyMessageID, a.MessageID)
+		if b.budget.take("lines of stray acks", strayLines, time.Minute, b.Now()) {
+			b.Log.Warn("receipt for a message that is not ours; the log has at most 30 a minute", "as2_from", a.From, "as2_to", a.To, keyMessageID, a.MessageID)
+		}
 		return nil
 	}
 	if err != nil {
@@ -40,6 +47,9 @@ func (b *Inbox) Acknowledge(ctx context.Context, a as2.Ack) error {
 		purse = "ack "
 	}
 	if !b.budget.take(purse+m.ID, acksMost, acksSpan, b.Now()) {
+		if !b.budget.take("lines of "+purse+m.ID, 1, time.Minute, b.Now()) {
+			return errTooMany
+		}
 		b.Log.Warn("receipt put off", keyPartner, m.Partner, keyMessage, m.ID, keyErr, errTooMany)
 		return errTooMany
 	}

@@ -1,11 +1,14 @@
 package inbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -112,5 +115,36 @@ func TestBudgetForgetsOldShares(t *testing.T) {
 	h.advance(2 * acksSpan)
 	if !h.budget.take("one more", 1, acksSpan, h.now()) || len(h.budget.spent) != 1 {
 		t.Errorf("%d shares are remembered", len(h.budget.spent))
+	}
+}
+
+// TestStrayReceiptsDoNotFillTheLog: anybody can post receipts, and has no more
+// than so many lines a minute.
+func TestStrayReceiptsDoNotFillTheLog(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	var log bytes.Buffer
+	h.Inbox.Log = slog.New(slog.NewTextHandler(&log, nil))
+	h.sent("m1", "<1@edi.acme.example>")
+	post := func() int {
+		log.Reset()
+		for i := range 200 {
+			_ = h.Acknowledge(context.Background(), ack(fmt.Sprintf("<nobody-%d@edi.acme.example>", i), "MDN"))
+		}
+		return bytes.Count(log.Bytes(), []byte("\n"))
+	}
+	if n := post(); n != strayLines {
+		t.Errorf("%d lines, want %d", n, strayLines)
+	}
+	h.advance(time.Minute)
+	if n := post(); n != strayLines {
+		t.Errorf("%d lines in the next minute, want %d", n, strayLines)
+	}
+	log.Reset()
+	for range 200 { // 20 are kept, the others put off
+		_ = h.Acknowledge(context.Background(), ack("<1@edi.acme.example>", "MDN"))
+	}
+	if n := bytes.Count(log.Bytes(), []byte("put off")); n != 1 {
+		t.Errorf("%d lines of receipts that are put off, want 1", n)
 	}
 }

@@ -21,11 +21,13 @@ type parcel struct {
 	message queue.Message
 	letter  *queue.Letter // nil: it has none
 	facts   Facts
-	fresh   bool // nothing of it can lie in the folder yet
+	post    string // message that carries it to a webhook, see Record.Post
+	fresh   bool   // nothing of it can lie in the folder yet
 	done    func()
 
 	placing
-	err error // why it could not be handed on
+	parts []*placing // of a document of several files; placing then says only where
+	err   error      // why it could not be handed on
 }
 
 // couriers hand documents on after the partners have their answers. A partner

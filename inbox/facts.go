@@ -35,6 +35,19 @@ type Facts struct {
 	MIC         string      `json:"mic,omitempty"`
 	Disposition string      `json:"disposition"` // what we answered
 	Problem     string      `json:"problem,omitempty"`
+	Warning     string      `json:"warning,omitempty"` // what is odd about a message that was accepted all the same
+
+	// Attachments are the parts of a multipart/related document, in its order:
+	// the document is the whole multipart (RFC 6362). Empty for any other.
+	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// Attachment is one part of a document of several.
+type Attachment struct {
+	Name        string `json:"name,omitempty"` // as the partner said, safe to create; may be empty
+	ContentType string `json:"content_type"`
+	Size        int64  `json:"size"`   // without its transfer encoding
+	SHA256      string `json:"sha256"` // of the same
 }
 
 // Reference is a business reference of the document, as edi.Reference has it.
@@ -50,7 +63,10 @@ type Record struct {
 	Answer     *as2.Answer `json:"answer,omitempty"`  // the MDN, as it was sent; nil if none was asked for
 	Request    string      `json:"request,omitempty"` // spool name (kind inbox) of the request as it arrived, see WriteRequest
 	Cut        bool        `json:"cut,omitempty"`     // only the beginning of it was kept
+	Unread     bool        `json:"unread,omitempty"`  // it was refused before its body was read: there is only a header
 	WireSHA256 string      `json:"wire_sha256"`       // of its body
+	Claims     []as2.Claim `json:"claims,omitempty"`  // who is said to have signed a message whose signer nobody knows
+	Post       string      `json:"post,omitempty"`    // message that carries the document to a webhook; empty: it goes to the folder
 }
 
 // ReadRecord reads the record of a received message from its builds.
@@ -71,10 +87,13 @@ func factsOf(r as2.Received) Facts {
 		Partner: r.Partner, Protocol: "as2", MessageID: r.MessageID, From: r.From, To: r.To, Subject: r.Subject, Received: r.At.UTC(),
 		FileName: r.FileName, ContentType: r.ContentType, Size: r.Size, SHA256: r.SHA256,
 		Signed: r.Signed, Encrypted: r.Encrypted, Compressed: r.Compressed, Signer: r.Signer,
-		Disposition: r.Disposition.String(), Problem: r.Problem,
+		Disposition: r.Disposition.String(), Problem: r.Problem, Warning: r.Warning,
 	}
 	if r.MIC.Value != "" {
 		f.MIC = r.MIC.String()
+	}
+	for _, a := range r.Attachments {
+		f.Attachments = append(f.Attachments, Attachment(a))
 	}
 	return f
 }

@@ -2,15 +2,15 @@ package inbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
+	"edigw/as2"
 	"edigw/store/spool"
 )
 
@@ -19,8 +19,8 @@ import (
 const flushers = 4
 
 // place puts documents into the folders of their partners: <date>/<name>, and
-// the facts beside it as <name>.json. Each appears whole or not at all, the
-// facts first. What an earlier try, cut off at any step, put there already is
+// the facts beside it as <name>.json; one of several parts as one such pair for
+// each. Each file appears whole or not at all, the facts first. What an earlier try, cut off at any step, put there already is
 // not put there twice. What fails is the err of its parcel.
 func (b *Inbox) place(all []*parcel) {
 	open := folders{inbox: b, byPath: map[string]*folder{}}
@@ -42,13 +42,20 @@ func (b *Inbox) place(all []*parcel) {
 	}
 }
 
-// prepare writes both files of a document under their hidden names, unless it
+// prepare writes the files of a document under their hidden names, unless it
 // lies there already.
 func (b *Inbox) prepare(open *folders, p *parcel) (err error) {
 	m := p.message
-	p.placing = placing{id: m.ID, name: nameOf(m, p.facts)}
+	p.placing, p.parts = placing{id: m.ID, name: nameOf(m, p.facts), facts: placed{Facts: p.facts}}, nil
 	if p.folder, err = open.get(m.Partner, m.Accepted.UTC().Format(time.DateOnly)); err != nil {
 		return err
+	}
+	if severalFiles(p.facts.ContentType) {
+		if err := b.takeApart(p); !errors.Is(err, as2.ErrRelated) {
+			return err
+		} else {
+			p.placing.facts.Note = "it lies here as one file: " + err.Error()
+		}
 	}
 	if !p.fresh {
 		if p.there, err = p.find(); p.there || err != nil {
@@ -65,17 +72,14 @@ func (b *Inbox) write(p *parcel) error {
 		return err
 	}
 	defer func() { _ = payload.Close() }()
-	if err := p.create(p.document(), payload); err != nil {
+	copied := func(w io.Writer) error {
+		_, err := io.Copy(w, payload)
 		return err
 	}
-	var text strings.Builder
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false) // people read it: <id@…>, not \u003cid@…\u003e
-	e.SetIndent("", "  ")
-	if err := e.Encode(p.facts); err != nil {
+	if err := p.create(p.document(), copied); err != nil {
 		return err
 	}
-	return p.create(p.hiddenFacts(), strings.NewReader(text.String()))
+	return p.create(p.hiddenFacts(), p.placing.facts.write)
 }
 
 // flushFiles makes the files of a batch durable, a few at a time, and closes
@@ -103,14 +107,17 @@ func (b *Inbox) flushFiles(all []*parcel) {
 	work.Wait()
 }
 
-// name gives both files their names, one document of a partner at a time.
+// name gives the files their names, one document of a partner at a time.
 func (b *Inbox) name(p *parcel) error {
 	done, err := b.turns.wait(context.Background(), "naming "+p.message.Partner)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := p.choose(); err != nil {
+	if len(p.parts) > 0 {
+		return b.nameParts(p)
+	}
+	if err := p.choose(nil); err != nil {
 		return err
 	}
 	return p.finish()

@@ -13,13 +13,6 @@ import (
 // becomes a letter.
 const maxTries = 10
 
-// NotPossible says why a received message cannot be processed again; nothing
-// was changed.
-type NotPossible struct{ Message, Why string }
-
-// Error names the message.
-func (e *NotPossible) Error() string { return fmt.Sprintf("message %s: %s", e.Message, e.Why) }
-
 // handOn puts documents into their folders and records that. What fails is the
 // err of its parcel, and no other's.
 func (b *Inbox) handOn(ctx context.Context, all ...*parcel) {
@@ -64,10 +57,22 @@ func (b *Inbox) deliver(ctx context.Context, placed []*parcel) {
 	}
 }
 
+// where the document lies, or the first of its files, below the partner's
+// folder.
+func (p *parcel) where() string {
+	if len(p.parts) > 0 {
+		return p.parts[0].where()
+	}
+	return p.placing.where()
+}
+
 // delivered is the result of a document that lies in its folder.
 func (b *Inbox) delivered(p *parcel) *queue.Result {
 	m, now := p.message, b.Now()
 	m.State, m.Detail, m.Finished, m.Letter = queue.Delivered, "in the inbox folder: "+p.where(), now, ""
+	if n := len(p.parts); n > 1 {
+		m.Detail += fmt.Sprintf(" and %d more of its files", n-1)
+	}
 	e := event(m, queue.EventDelivered, now, "put into the inbox folder")
 	e.Facts = map[string]string{"direction": string(queue.In), "file": p.where()}
 	res := &queue.Result{Message: &m, Events: []queue.Event{e}}
@@ -128,48 +133,6 @@ func (b *Inbox) stuck(ctx context.Context, p *parcel) error {
 	return cause
 }
 
-// Process hands a received document on once more: the letter `local` of it is
-// closed as delivered. Whoever asks is by, with a note why. The error is a
-// *NotPossible if the message is no such one, queue.ErrNotFound if there is
-// none, queue.ErrConflict if somebody else was faster; anything else is why
-// the folder still does not take it.
-func (b *Inbox) Process(ctx context.Context, message string, by fault.Actor, note string) error {
-	done, err := b.turns.wait(ctx, message)
-	if err != nil {
-		return err
-	}
-	defer done()
-	m, err := b.Store.Message(ctx, message)
-	if err != nil {
-		return err
-	}
-	switch {
-	case m.Direction != queue.In:
-		return &NotPossible{message, "it was not received but sent"}
-	case m.Payload.SHA256 == "":
-		return &NotPossible{message, "the partner was told that it is refused; he must send it again"}
-	case m.State != queue.Dead:
-		return &NotPossible{message, "it is " + string(m.State) + " already"}
-	}
-	editions, err := b.Store.Editions(ctx, m.Partner, m.Key)
-	if err != nil {
-		return err
-	}
-	for _, e := range editions {
-		if e.Message.ID == m.ID && e.Letter != nil {
-			l := *e.Letter
-			l.Actor, l.Note = by, note
-			p, err := b.parcel(ctx, e.Message, &l)
-			if err != nil {
-				return err
-			}
-			b.handOn(ctx, p)
-			return p.err
-		}
-	}
-	return &NotPossible{message, "its letter is closed"}
-}
-
 // parcel is a document that was received before. The caller holds its turn.
 func (b *Inbox) parcel(ctx context.Context, m queue.Message, letter *queue.Letter) (*parcel, error) {
 	builds, err := b.Store.Builds(ctx, m.ID)
@@ -180,5 +143,5 @@ func (b *Inbox) parcel(ctx context.Context, m queue.Message, letter *queue.Lette
 	if err != nil {
 		return nil, err
 	}
-	return &parcel{message: m, letter: letter, facts: record.Facts}, nil
+	return &parcel{message: m, letter: letter, facts: record.Facts, post: record.Post}, nil
 }

@@ -4,7 +4,9 @@
 //
 // It opens no message and verifies nothing: as2 has done so before, and what
 // an acknowledgement means is for the lane. A document is handed on through
-// the folder inbox/<partner>/ and never changed on the way.
+// the folder inbox/<partner>/, one file for each part of a multipart/related,
+// or put in line for the partner's webhook, which is a lane's to post to. It is
+// never changed on the way.
 package inbox
 
 import (
@@ -64,9 +66,11 @@ type Options struct {
 	Now   func() time.Time // wall clock
 	Log   *slog.Logger
 
-	Wake   func(lane string)     // a receipt that we owe was put in line; must not block
-	Count  func(m queue.Message) // a message was received, delivered or refused; must not block
-	Random io.Reader             // for ids; safe for concurrent use
+	Wake    func(lane string)         // a receipt that we owe, or a post to a webhook, was put in line; must not block
+	Webhook func(partner string) bool // documents of the partner go to a webhook now; nil: none do; must not block
+	Count   func(m queue.Message)     // a message was received, delivered or refused; must not block
+	Random  io.Reader                 // for ids; safe for concurrent use
+	Opener  Opener                    // opens refused messages again; nil: none can be
 }
 
 // Inbox meets as2.Inbox and as2.Acks. Its methods may be called concurrently.
@@ -76,6 +80,7 @@ type Inbox struct {
 	budget   budget
 	couriers couriers
 	flush    func(*os.File) error // makes a file or the names in a folder durable
+	room     func() (free, disk int64, err error)
 	repeats  *prometheus.CounterVec
 
 	mu       sync.Mutex
@@ -98,6 +103,9 @@ func New(o Options) (*Inbox, error) {
 	if o.Wake == nil {
 		o.Wake = func(string) {}
 	}
+	if o.Webhook == nil {
+		o.Webhook = func(string) bool { return false }
+	}
 	if o.Count == nil {
 		o.Count = func(queue.Message) {}
 	}
@@ -106,7 +114,7 @@ func New(o Options) (*Inbox, error) {
 	}
 	b := &Inbox{
 		Options: o, turns: turns{held: map[string]chan struct{}{}}, budget: budget{spent: map[string]*share{}}, failures: map[string]int{}, synced: map[string]string{},
-		flush: (*os.File).Sync,
+		flush: (*os.File).Sync, room: o.Spool.Room,
 		repeats: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "edigw", Name: "duplicates_total", Help: "Documents and messages that came again.",
 			ConstLabels: prometheus.Labels{"direction": string(queue.In)},

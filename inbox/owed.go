@@ -17,6 +17,11 @@ import (
 // <partner>/receipts. Its build is complete from the beginning: the body lies
 // in the spool as wire bytes, the record is the as2.Answer.
 
+// headStart is how long a receipt waits in any case, so that the message is
+// answered before its receipt is posted (RFC 4130 §7.2): the answer leaves when
+// this was recorded.
+const headStart = 200 * time.Millisecond
+
 // owed makes the receipt for an inbound message durable and puts it in line;
 // nil if none is owed. earlier are its editions so far.
 func (b *Inbox) owed(m queue.Message, answer *as2.Answer, earlier []queue.Edition) (*queue.Result, error) {
@@ -47,7 +52,7 @@ func (b *Inbox) owed(m queue.Message, answer *as2.Answer, earlier []queue.Editio
 	receipt := queue.Message{
 		ID: id, Partner: m.Partner, Lane: queue.LaneKey(m.Partner, queue.KindReceipt), Kind: queue.KindReceipt, Direction: queue.Out, Protocol: m.Protocol,
 		Key: receiptKey(m), MessageID: answer.MessageID, CorrelationID: m.ID, Source: "inbox", Payload: queue.Payload{Size: size},
-		State: queue.Queued, NextAt: now, Round: 1, Build: 1, Accepted: now,
+		State: queue.Queued, NextAt: now.Add(headStart), Round: 1, Build: 1, Accepted: now,
 	}
 	if n := len(earlier); n > 0 {
 		receipt.Edition, receipt.Previous = earlier[n-1].Message.Edition+1, earlier[n-1].Message.ID

@@ -21,11 +21,13 @@ const (
 	maxFacts    = 1 << 20
 )
 
-// placing is a document on its way to a name in a folder.
+// placing is a document, or one part of it, on its way to a name in a folder.
 type placing struct {
 	folder *folder
 	id     string
+	part   int // number of the part, from 1; 0: it is the document
 	name   string
+	facts  placed
 	there  bool       // it lies in its place already
 	files  []*os.File // written, not yet durable
 }
@@ -34,8 +36,13 @@ type placing struct {
 func (p *placing) where() string { return path.Join(p.folder.day, p.name) }
 
 // The names of the two files until they are whole.
-func (p *placing) document() string    { return ".tmp~" + p.id }
-func (p *placing) hiddenFacts() string { return ".tmp~" + p.id + factsSuffix }
+func (p *placing) document() string {
+	if p.part > 0 {
+		return fmt.Sprintf(".tmp~%s~%d", p.id, p.part)
+	}
+	return ".tmp~" + p.id
+}
+func (p *placing) hiddenFacts() string { return p.document() + factsSuffix }
 
 // other is the name to take if the first is somebody else's.
 func (p *placing) other() string {
@@ -54,10 +61,10 @@ func (p *placing) find() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		var there Facts
+		var there placed
 		err = json.NewDecoder(io.LimitReader(f, maxFacts)).Decode(&there)
 		_ = f.Close()
-		if err != nil || there.ID != p.id {
+		if err != nil || there.ID != p.id || there.Part != p.part {
 			continue
 		}
 		p.name = name
@@ -70,22 +77,49 @@ func (p *placing) find() (bool, error) {
 	return false, nil
 }
 
-// create writes one of the two files.
-func (p *placing) create(name string, r io.Reader) error {
-	f, err := p.folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+// open makes one of the two files.
+func (p *placing) open(name string) (*os.File, error) {
+	return p.folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+}
+
+// create writes one of the two files; it is made durable later.
+func (p *placing) create(name string, write func(io.Writer) error) error {
+	f, err := p.open(name)
 	if err != nil {
 		return err
 	}
 	p.files = append(p.files, f)
-	_, err = io.Copy(f, r)
+	return write(f)
+}
+
+// durable is a file that is made so when it is closed.
+type durable struct {
+	*os.File
+	flush func(*os.File) error
+}
+
+// Close implements io.Closer.
+func (d durable) Close() error { return errors.Join(d.flush(d.File), d.File.Close()) }
+
+// write writes facts as people read them: <id@…>, not \u003cid@…\u003e.
+func (f placed) write(w io.Writer) error {
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(f); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, text.String())
 	return err
 }
 
-// choose takes a name that is free for both files.
-func (p *placing) choose() error {
-	names := []string{p.name, p.other()}
-	for _, name := range names {
-		taken := false
+// choose takes a name that is free for both files, and that no other part of
+// the document has taken.
+func (p *placing) choose(others nameSet) error {
+	both := []string{p.name, p.other()}
+	for _, name := range both {
+		taken := others.has(name)
 		for _, file := range []string{name, name + factsSuffix} {
 			_, err := p.folder.Lstat(file)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +132,7 @@ func (p *placing) choose() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("both %q and %q are taken in this folder", names[0], names[1])
+	return fmt.Errorf("both %q and %q are taken in this folder", both[0], both[1])
 }
 
 // finish gives both files their names.
@@ -109,21 +143,28 @@ func (p *placing) finish() error {
 	return p.folder.Rename(p.document(), p.name)
 }
 
-// extensions are for documents that came without a name.
+// extensions are for what came without a name.
 var extensions = map[string]string{
 	string(edi.X12): ".x12", string(edi.EDIFACT): ".edi", string(edi.UBL): ".xml", string(edi.CII): ".xml", string(edi.XML): ".xml",
+}
+
+func extensionOf(kind string) string {
+	if ext, ok := extensions[kind]; ok {
+		return ext
+	}
+	return ".bin"
 }
 
 // nameOf is the partner's file name if it can be created anywhere, else one
 // made of the id.
 func nameOf(m queue.Message, f Facts) string {
-	name := m.Payload.FileName
-	if name != "" && len(name) <= maxName && utf8.ValidString(name) && name[0] != '.' && !strings.ContainsAny(name, "/\\\x00") {
-		return name
+	if creatable(m.Payload.FileName) {
+		return m.Payload.FileName
 	}
-	ext, ok := extensions[f.Kind]
-	if !ok {
-		ext = ".bin"
-	}
-	return "document-" + queue.Short(m.ID) + ext
+	return "document-" + queue.Short(m.ID) + extensionOf(f.Kind)
+}
+
+// creatable reports whether a file can have the name anywhere.
+func creatable(name string) bool {
+	return name != "" && len(name) <= maxName && utf8.ValidString(name) && name[0] != '.' && !strings.ContainsAny(name, "/\\\x00")
 }

@@ -49,7 +49,7 @@ func TestKillAtEveryStepOfHandingOn(t *testing.T) {
 			h.prepared(all)
 			h.flushFiles(all)
 			h.must(h.name(all[0]))
-			h.must(all[1].choose())
+			h.must(all[1].choose(nil))
 			h.must(all[1].folder.Rename(all[1].hiddenFacts(), all[1].name+factsSuffix))
 		}, false},
 		{"all have their names", func(h *house, all []*parcel) { h.place(all) }, false},

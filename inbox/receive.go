@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"edigw/as2"
@@ -30,7 +31,7 @@ const maxRaces = 5
 // Of refused messages only so many are kept in a while; the others are
 // answered and forgotten.
 func (b *Inbox) Receive(ctx context.Context, r as2.Received) (*as2.Answer, bool, error) {
-	done, err := b.turns.wait(ctx, r.Partner+"\x00"+keyOf(r))
+	done, err := b.turns.wait(ctx, turnOf(r.Partner, keyOf(r)))
 	if err != nil {
 		return nil, false, err
 	}
@@ -54,8 +55,13 @@ type arrival struct {
 	business queue.Business
 	request  string // spool name
 	cut      bool
-	payload  bool // it is durable
+	again    *asked // who has it opened again after it was refused; nil: the partner sent it
+	payload  bool   // it is durable
+	post     string // message that carries it to a webhook
 }
+
+// turnOf names what one at a time may do: keep a message of this key.
+func turnOf(partner, key string) string { return partner + "\x00" + key }
 
 // keyMark begins the keys of inbound messages and of receipts; a key that a
 // caller gives for an outbound document is ASCII.
@@ -114,8 +120,7 @@ func (b *Inbox) accept(ctx context.Context, a *arrival, editions []queue.Edition
 	m.State = queue.Received
 	m.Payload = queue.Payload{SHA256: a.SHA256, Size: a.Size, FileName: a.FileName, ContentType: a.ContentType}
 	m.Business = a.business
-	e := event(m, queue.EventAccepted, m.Accepted, "received")
-	e.Facts = map[string]string{"direction": string(queue.In), "message_id": m.MessageID}
+	e := received(&m, a)
 	// The turn begins before anybody can see the message: whoever looks for
 	// documents that are left must not hand this one on as well.
 	done, err := b.turns.wait(ctx, m.ID)
@@ -127,6 +132,10 @@ func (b *Inbox) accept(ctx context.Context, a *arrival, editions []queue.Edition
 		return err
 	}
 	// It is safe: whatever happens from here on, the partner gets his answer.
+	if a.post != "" {
+		done()
+		return nil
+	}
 	p := &parcel{message: m, facts: a.facts, fresh: true, done: done}
 	if full := b.couriers.pass(p); full != nil {
 		b.handOn(ctx, p) // who sends faster than the disk writes waits for it
@@ -143,24 +152,24 @@ func (b *Inbox) store(a *arrival) error {
 	if err := b.Spool.HasRoom(a.Size + a.WireSize + margin); err != nil {
 		return fmt.Errorf("inbox: no room for a message of %s: %w", a.Partner, err)
 	}
-	request, err := b.writeRequest(a.Header, a.Wire)
+	keep, err := b.request(a)
 	if err != nil {
 		return err
 	}
-	defer request.Abort()
+	defer keep.Abort()
 	w, err := b.Spool.Create(spool.Payload, 0)
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
 	scanner := edi.NewScanner()
-	if _, err := io.Copy(io.MultiWriter(w, scanner), a.Payload); err != nil {
+	if err := copyDocument(w, scanner, a.Received); err != nil {
 		return fmt.Errorf("inbox: keep a document of %s: %w", a.Partner, err)
 	}
 	other := make(chan error, 1)
 	go func() { // at the same time, so that one write of the disk can do for both
 		var err error
-		a.request, _, err = request.Commit()
+		a.request, err = keep.Commit()
 		other <- err
 	}()
 	name, size, err := w.Commit()
@@ -175,6 +184,20 @@ func (b *Inbox) store(a *arrival) error {
 	return nil
 }
 
+// copyDocument copies a document, and shows the scanner what its references
+// stand in.
+func copyDocument(w, scanner io.Writer, r as2.Received) error {
+	if r.Root == nil {
+		_, err := io.Copy(io.MultiWriter(w, scanner), r.Payload)
+		return err
+	}
+	if _, err := io.Copy(w, r.Payload); err != nil {
+		return err
+	}
+	_, err := io.Copy(scanner, r.Root)
+	return err
+}
+
 // message begins the row of an inbound message.
 func (b *Inbox) message(a *arrival, editions []queue.Edition) (queue.Message, error) {
 	now := b.Now()
@@ -183,7 +206,7 @@ func (b *Inbox) message(a *arrival, editions []queue.Edition) (queue.Message, er
 		return queue.Message{}, err
 	}
 	m := queue.Message{
-		ID: id, Partner: a.Partner, Lane: a.Partner + "/inbox", Kind: queue.KindDocument, Direction: queue.In, Protocol: "as2",
+		ID: id, Partner: a.Partner, Lane: queue.InboxLane(a.Partner), Kind: queue.KindDocument, Direction: queue.In, Protocol: "as2",
 		Key: a.key, MessageID: a.MessageID, Source: "as2", Payload: queue.Payload{Size: a.Size, FileName: a.FileName, ContentType: a.ContentType},
 		Round: 1, Build: 1, Accepted: now,
 	}
@@ -196,8 +219,15 @@ func (b *Inbox) message(a *arrival, editions []queue.Edition) (queue.Message, er
 // record writes the message with all that belongs to it in one transaction:
 // the answer, the receipt that is owed, and the end of earlier letters.
 func (b *Inbox) record(ctx context.Context, a *arrival, m *queue.Message, letter *queue.Letter, e queue.Event, editions []queue.Edition) error {
-	a.facts.ID = m.ID
-	record, err := json.Marshal(Record{Facts: a.facts, Answer: a.Answer, Request: a.request, Cut: a.cut, WireSHA256: a.WireSHA256})
+	a.facts.ID, a.post = m.ID, ""
+	post, err := b.post(m, a.facts)
+	if err != nil {
+		return err
+	}
+	if post != nil {
+		a.post = post.Message.ID
+	}
+	record, err := json.Marshal(Record{Facts: a.facts, Answer: a.Answer, Request: a.request, Cut: a.cut, Unread: a.Unread, WireSHA256: a.WireSHA256, Post: a.post, Claims: a.Claims})
 	if err != nil {
 		return err
 	}
@@ -205,7 +235,7 @@ func (b *Inbox) record(ctx context.Context, a *arrival, m *queue.Message, letter
 	if a.Answer != nil {
 		build.MessageID = a.Answer.MessageID
 	}
-	results, err := b.replaced(editions, *m)
+	results, err := b.replaced(ctx, editions, *m, a.again)
 	if err != nil {
 		return err
 	}
@@ -214,34 +244,16 @@ func (b *Inbox) record(ctx context.Context, a *arrival, m *queue.Message, letter
 	if err != nil {
 		return err
 	}
-	if owed != nil {
-		results = append(results, owed)
-	}
-	if err := b.Store.Record(ctx, results...); err != nil {
+	lined := slices.DeleteFunc([]*queue.Result{owed, post}, func(r *queue.Result) bool { return r == nil })
+	if err := b.Store.Record(ctx, append(results, lined...)...); err != nil {
 		return fmt.Errorf("inbox: record a message of %s: %w", a.Partner, err)
 	}
 	b.Count(*m)
-	if owed != nil {
-		b.Wake(owed.Message.Lane)
+	for _, r := range lined {
+		b.Wake(r.Message.Lane)
 	}
 	b.Log.Info("AS2 message received", keyPartner, m.Partner, keyMessage, m.ID, keyMessageID, m.MessageID, keyState, m.State, keySize, m.Payload.Size, keyDetail, m.Detail)
 	return nil
-}
-
-// replaced closes the letters of earlier copies that were refused.
-func (b *Inbox) replaced(editions []queue.Edition, m queue.Message) ([]*queue.Result, error) {
-	var all []*queue.Result
-	for _, e := range editions {
-		if e.Message.State != queue.Dead || e.Letter == nil || e.Message.Payload.SHA256 != "" {
-			continue
-		}
-		step, err := queue.Next(e.Message, queue.Input{Trigger: queue.OnSupersede, At: m.Accepted, Letter: e.Letter, Note: "came again as " + m.ID}, queue.Rules{})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, &step)
-	}
-	return all, nil
 }
 
 // again takes note of a copy of a message that was accepted before.

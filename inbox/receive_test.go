@@ -111,7 +111,7 @@ func TestOtherNamesOrOtherIDAreOtherMessages(t *testing.T) {
 	}
 }
 
-func TestHundredConcurrentCopiesAreOneMessage(t *testing.T) {
+func TestRow33HundredConcurrentCopiesAreOneMessage(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	var wg sync.WaitGroup

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"edigw/as2"
 	"edigw/fault"
 	"edigw/queue"
 	"edigw/retry"
@@ -20,12 +21,13 @@ const (
 	maxProblem  = 1000 // bytes of what is said about it
 )
 
-// refuse records a message that was refused as a letter, with the beginning of
-// the request as evidence. The same message refused for the same reason is one
+// refuse records a message that was refused as a letter, with the request as
+// evidence: whole, so that it can be opened again, unless that took too much
+// of the room. The same message refused for the same reason is one
 // letter, however often it comes.
 func (b *Inbox) refuse(ctx context.Context, a *arrival, editions []queue.Edition) error {
 	reason, now := reasonOf(a.Reason), b.Now()
-	a.Problem = strings.ToValidUTF8(a.Problem[:min(len(a.Problem), maxProblem)], "")
+	a.Problem = problemOf(a.Received)
 	if n := len(editions); n > 0 {
 		if last := editions[n-1]; last.Letter != nil && last.Letter.Reason == reason && last.Letter.Detail == a.Problem {
 			return b.refusedAgain(ctx, last.Message, a.Problem, now)
@@ -35,14 +37,15 @@ func (b *Inbox) refuse(ctx context.Context, a *arrival, editions []queue.Edition
 		if !b.budget.take("refused "+a.Partner, refusedMost, refusedSpan, now) {
 			return b.refusedMany(ctx, a, now)
 		}
-		if err := b.Spool.HasRoom(min(a.WireSize, maxRefused) + margin); err != nil {
+		most := b.share(a.WireSize)
+		if err := b.Spool.HasRoom(min(a.WireSize, most) + margin); err != nil {
 			return fmt.Errorf("inbox: no room for a message of %s: %w", a.Partner, err)
 		}
 		var err error
-		if a.request, err = b.keepRequest(a.Header, io.LimitReader(a.Wire, maxRefused)); err != nil {
+		if a.request, err = b.keepRequest(a.Header, io.LimitReader(a.Wire, most)); err != nil {
 			return err
 		}
-		a.cut, a.facts = a.WireSize > maxRefused, factsOf(a.Received)
+		a.cut, a.facts = a.WireSize > most, factsOf(a.Received)
 	}
 	m, err := b.message(a, editions)
 	if err != nil {
@@ -52,10 +55,46 @@ func (b *Inbox) refuse(ctx context.Context, a *arrival, editions []queue.Edition
 	if err != nil {
 		return err
 	}
+	if a.cut {
+		e.Text += "; only the beginning of the request was kept, for want of room"
+	}
 	return b.record(ctx, a, &m, l, e, editions)
 }
 
+// problemOf is why a message was refused, bounded.
+func problemOf(r as2.Received) string {
+	return strings.ToValidUTF8(r.Problem[:min(len(r.Problem), maxProblem)], "")
+}
+
+// share is how much is kept of a refused request of so many bytes: all of it,
+// as long as that is at most a quarter of what may be filled with such, which
+// ends where a quarter of the disk is left. Else its beginning: anybody who
+// knows two AS2 names can send them, and open letters keep theirs for ever.
+func (b *Inbox) share(size int64) int64 {
+	if size <= maxRefused {
+		return maxRefused
+	}
+	free, disk, err := b.room()
+	if err != nil || size > (free-disk/4)/4 {
+		return maxRefused
+	}
+	return size
+}
+
+// refusedAgain takes note of a copy that is refused like the one before. If its
+// receipt goes out by itself, the partner seems not to have it.
 func (b *Inbox) refusedAgain(ctx context.Context, m queue.Message, problem string, now time.Time) error {
+	builds, err := b.Store.Builds(ctx, m.ID)
+	if err != nil {
+		return fmt.Errorf("inbox: read the answer to the first copy: %w", err)
+	}
+	record, err := ReadRecord(builds)
+	if err != nil {
+		return err
+	}
+	if err := b.oweAgain(ctx, m, record.Answer); err != nil {
+		return err
+	}
 	if !b.budget.take("again "+m.ID, 1, time.Minute, now) {
 		return nil
 	}
@@ -67,18 +106,31 @@ func (b *Inbox) refusedAgain(ctx context.Context, m queue.Message, problem strin
 	return nil
 }
 
-// refusedMany takes note of a refused message that is not kept: each in the
-// log, and that there are such at all in the ledger, once in a span.
+// refusedMany takes note of a refused message that is not kept: as many in the
+// log as are kept, and that there are such at all in the ledger, once in a span.
 func (b *Inbox) refusedMany(ctx context.Context, a *arrival, now time.Time) error {
-	b.Log.Warn("AS2 message refused and not kept: too many of this partner", keyPartner, a.Partner, keyMessageID, a.MessageID, keyDetail, a.Problem)
+	if b.budget.take("told "+a.Partner, refusedMost, refusedSpan, now) {
+		b.Log.Warn("AS2 message refused and not kept: too many of this partner", keyPartner, a.Partner, keyMessageID, a.MessageID, keyDetail, a.Problem)
+	}
 	if !b.budget.take("many "+a.Partner, 1, refusedSpan, now) {
-		return nil
+		return unkept(a)
 	}
 	e := queue.Event{At: now, Type: queue.EventRefused, Partner: a.Partner, Lane: a.Partner + "/inbox",
-		Text:  fmt.Sprintf("more than %d messages were refused within %v: the others of these minutes are answered and not kept, the log has each; the first: %s", refusedMost, refusedSpan, a.Problem),
+		Text:  fmt.Sprintf("more than %d messages were refused within %v: the others of these minutes are not kept, the log has the next %d; the first: %s", refusedMost, refusedSpan, refusedMost, a.Problem),
 		Facts: map[string]string{"direction": string(queue.In), "message_id": a.MessageID}}
 	if err := b.Store.AddEvents(ctx, e); err != nil {
 		return fmt.Errorf("inbox: record that messages of %s are not kept: %w", a.Partner, err)
+	}
+	return unkept(a)
+}
+
+// errUnkept tells a partner to send again later who wants his receipt by
+// another way: what is not kept cannot be owed one.
+var errUnkept = fmt.Errorf("inbox: more than %d messages of the partner were refused within %v, and this one asks for an asynchronous receipt", refusedMost, refusedSpan)
+
+func unkept(a *arrival) error {
+	if a.Answer != nil && a.Answer.URL != "" {
+		return errUnkept
 	}
 	return nil
 }

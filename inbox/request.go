@@ -8,8 +8,8 @@ import (
 	"edigw/store/spool"
 )
 
-// maxRefused is how much is kept of the body of a message that was refused:
-// enough to see why, too little to fill the disk with.
+// maxRefused is how much is kept in any case of the body of a message that was
+// refused: enough to see why, too little to fill the disk with.
 const maxRefused = 1 << 20
 
 // WriteRequest writes a request as it arrived: a header block, an empty line,
@@ -33,6 +33,37 @@ func (b *Inbox) keepRequest(h http.Header, body io.Reader) (string, error) {
 	}
 	name, _, err := w.Commit()
 	return name, err
+}
+
+// request begins to keep the request of an arrival, unless it is kept already.
+func (b *Inbox) request(a *arrival) (keeping, error) {
+	if a.request != "" {
+		return keeping{name: a.request}, nil
+	}
+	w, err := b.writeRequest(a.Header, a.Wire)
+	return keeping{writer: w}, err
+}
+
+// keeping is a request on its way into the spool, or one that lies there.
+type keeping struct {
+	name   string
+	writer *spool.Writer
+}
+
+// Commit makes it durable and returns its spool name.
+func (k keeping) Commit() (string, error) {
+	if k.writer == nil {
+		return k.name, nil
+	}
+	name, _, err := k.writer.Commit()
+	return name, err
+}
+
+// Abort gives it up if it was not committed.
+func (k keeping) Abort() {
+	if k.writer != nil {
+		k.writer.Abort()
+	}
 }
 
 // writeRequest writes a request; the caller commits or aborts it.

@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"edigw/internal/instant"
@@ -107,7 +108,7 @@ func (b *Inbox) takeUp(ctx context.Context, id string) bool {
 	p, err := b.left(ctx, id)
 	if err != nil {
 		b.failed(id, true)
-		b.Log.Warn("a received document waits for its folder", keyMessage, id, keyErr, err)
+		b.Log.Warn("a received document cannot be handed on yet", keyMessage, id, keyErr, err)
 	}
 	if p == nil {
 		done()
@@ -132,8 +133,8 @@ func (b *Inbox) takeUp(ctx context.Context, id string) bool {
 	}
 }
 
-// left is a document that is received and not handed on, nil if it is not so
-// any more. The caller holds its turn.
+// left is a document that is received and waits for its folder, nil if it does
+// not do so any more, or goes to a webhook. The caller holds its turn.
 func (b *Inbox) left(ctx context.Context, id string) (*parcel, error) {
 	m, err := b.Store.Message(ctx, id)
 	if err != nil {
@@ -143,5 +144,20 @@ func (b *Inbox) left(ctx context.Context, id string) (*parcel, error) {
 		b.settled(id)
 		return nil, nil
 	}
-	return b.parcel(ctx, m, nil)
+	p, err := b.parcel(ctx, m, nil)
+	if err != nil || p.post == "" {
+		return p, err
+	}
+	post, err := b.Store.Message(ctx, p.post)
+	if err != nil {
+		return nil, fmt.Errorf("inbox: the post of document %s: %w", m.ID, err)
+	}
+	if post.State == queue.Superseded {
+		return p, nil // see intoFolder
+	}
+	if err := b.mend(ctx, m, post); err != nil {
+		return nil, err
+	}
+	b.settled(id)
+	return nil, nil
 }

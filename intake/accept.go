@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"edigw/edi"
@@ -59,7 +60,7 @@ func (a *arrival) accept(ctx context.Context, body io.Reader) (Accepted, error) 
 	// Where something came again a moment ago, the store is asked before the
 	// bytes are made durable: a producer that loops leaves no files behind.
 	wary := a.in.door.wary(a.partner.ID, a.in.Now())
-	doc, err := readDocument(ctx, a.in.Spool, body, a.r.Size, int64(a.settings.Gateway().Limits.Document), wary)
+	doc, err := readDocument(ctx, a.in.Spool, body, a.expected(wary))
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -82,6 +83,15 @@ func (a *arrival) accept(ctx context.Context, body io.Reader) (Accepted, error) 
 		defer a.release()
 	}
 	return a.admit(ctx, digest, wary)
+}
+
+// expected is what is known of the document before it is read.
+func (a *arrival) expected(wary bool) expectation {
+	e := expectation{size: a.r.Size, limit: int64(a.settings.Gateway().Limits.Document), sum: wary}
+	if isRelated(a.r.ContentType) {
+		e.related = strings.TrimSpace(a.r.ContentType)
+	}
+	return e
 }
 
 // front checks what needs no document.

@@ -4,6 +4,7 @@ import (
 	"mime"
 	"strings"
 
+	"edigw/as2"
 	"edigw/edi"
 	"edigw/partner"
 )
@@ -11,31 +12,33 @@ import (
 // maxContentType bounds a MIME type with its parameters.
 const maxContentType = 255
 
-// kindTypes are the MIME types of what is recognised (RFC 1767 §2, RFC 7303 §9.1).
-var kindTypes = map[edi.Kind]string{
-	edi.X12:     "application/edi-x12",
-	edi.EDIFACT: "application/edifact",
-	edi.UBL:     "application/xml",
-	edi.CII:     "application/xml",
-	edi.XML:     "application/xml",
-}
-
 // contentType is the MIME type of a document: the partner's if its file names
 // one, else what the content is. What the caller said counts where it says the
-// same more exactly (a charset), or where nothing is recognised.
+// same more exactly (a charset), or where nothing is recognised. A document of
+// several files keeps its own: its boundary takes it apart.
 func contentType(p *partner.Partner, kind edi.Kind, given string) string {
+	if isRelated(given) {
+		return strings.TrimSpace(given)
+	}
 	if p.AS2 != nil && p.AS2.ContentType != "" && p.AS2.ContentType != "auto" {
 		return p.AS2.ContentType
 	}
 	base, full := parseType(given)
-	known, ok := kindTypes[kind]
+	known := kind.MediaType()
 	switch {
-	case ok && base != known && !(known == "application/xml" && isXML(base)):
+	case known != "" && base != known && !(known == "application/xml" && isXML(base)):
 		return known
 	case base == "":
 		return "application/octet-stream"
 	}
 	return full
+}
+
+// isRelated reports whether a caller hands in several files as one document
+// (RFC 6362).
+func isRelated(given string) bool {
+	_, related, _ := as2.RelatedBoundary(given)
+	return related
 }
 
 func isXML(base string) bool { return base == "text/xml" || strings.HasSuffix(base, "+xml") }

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 
+	"edigw/as2"
 	"edigw/edi"
 	"edigw/queue"
 	"edigw/store/spool"
@@ -25,11 +26,13 @@ const (
 func wireSize(n int64) int64 { return n + n/5*2 + margin }
 
 // document is a body on its way into the spool: read once, recognised while it
-// passes.
+// passes. Of several files the root is what is recognised.
 type document struct {
 	spool   Spool
 	writer  *spool.Writer
 	scanner *edi.Scanner
+	whole   bool      // the scanner gets every byte, not those of a root alone
+	err     error     // the spool failed
 	sum     hash.Hash // nil: the spool's own is enough
 	size    int64
 	looked  int64 // size when the free space was looked at
@@ -37,9 +40,18 @@ type document struct {
 	name    string // once it is durable
 }
 
+// expectation is what is known of a document before it is read.
+type expectation struct {
+	size    int64  // −1: unknown
+	limit   int64  // most bytes that are taken
+	sum     bool   // a digest is wanted before anything is durable
+	related string // MIME type of a document of several files, else empty
+}
+
 // readDocument reads body to its end. Nothing is durable yet; the caller ends
-// with commit or close. sum asks for a digest before that.
-func readDocument(ctx context.Context, s Spool, body io.Reader, size, limit int64, sum bool) (*document, error) {
+// with commit or close.
+func readDocument(ctx context.Context, s Spool, body io.Reader, e expectation) (*document, error) {
+	size, limit := e.size, e.limit
 	if size > limit {
 		return nil, tooLarge(limit)
 	}
@@ -51,8 +63,8 @@ func readDocument(ctx context.Context, s Spool, body io.Reader, size, limit int6
 	if err != nil {
 		return nil, stored(err, limit)
 	}
-	d := &document{spool: s, writer: w, scanner: edi.NewScanner()}
-	if sum {
+	d := &document{spool: s, writer: w, scanner: edi.NewScanner(), whole: e.related == ""}
+	if e.sum {
 		d.sum = sha256.New()
 	}
 	from := &source{ctx: ctx, r: body}
@@ -60,7 +72,12 @@ func readDocument(ctx context.Context, s Spool, body io.Reader, size, limit int6
 	if size >= 0 && size < buffer {
 		buf = buf[:max(size+1, 512)]
 	}
-	_, err = io.CopyBuffer(d, from, buf)
+	if e.related != "" {
+		err = d.takeApart(from, e.related)
+	}
+	if err == nil {
+		_, err = io.CopyBuffer(d, from, buf)
+	}
 	switch {
 	case ctx.Err() != nil:
 		err = fmt.Errorf("intake: the document was not read to its end: %w", context.Cause(ctx))
@@ -68,6 +85,8 @@ func readDocument(ctx context.Context, s Spool, body io.Reader, size, limit int6
 		err = from.err
 	case from.err != nil:
 		err = refuse(BadRequest, "", "The document broke off after %d bytes.", d.size)
+	case errors.Is(err, as2.ErrRelated) && d.err == nil:
+		err = refuse(BadParts, "", "The body is %v.", err)
 	case err != nil:
 		err = stored(err, limit)
 	case size >= 0 && d.size != size:
@@ -85,18 +104,28 @@ func readDocument(ctx context.Context, s Spool, body io.Reader, size, limit int6
 func (d *document) Write(p []byte) (int, error) {
 	n, err := d.writer.Write(p)
 	if err != nil {
+		d.err = err
 		return n, err
 	}
 	d.size += int64(n)
-	_, _ = d.scanner.Write(p) // never fails
+	if d.whole {
+		_, _ = d.scanner.Write(p) // never fails
+	}
 	if d.sum != nil {
 		d.sum.Write(p)
 	}
 	if d.size-d.looked >= lookEach {
 		d.looked = d.size
-		return n, room(d.spool, wireSize(d.size))
+		d.err = room(d.spool, wireSize(d.size))
+		return n, d.err
 	}
 	return n, nil
+}
+
+// takeApart stores a document of several files up to the end of its last part,
+// finds out whether its reader can take it apart, and has its root recognised.
+func (d *document) takeApart(from io.Reader, contentType string) error {
+	return as2.ReadRelated(io.TeeReader(from, d), contentType, d.scanner)
 }
 
 // digest is the SHA-256 of the content in lower-case hex. If it was not asked

@@ -18,6 +18,7 @@ const (
 	TooLate    Slug = "too-late"
 	TooLarge   Slug = "too-large"
 	Empty      Slug = "empty"
+	BadParts   Slug = "bad-parts"
 	KeyReused  Slug = "key-reused"
 	InProgress Slug = "in-progress"
 	Backlog    Slug = "backlog"
@@ -60,6 +61,7 @@ var slugs = map[Slug]facts{
 	TooLate:    {"Deadline has passed", "Send a later time, or none.", 0, time.Minute},
 	TooLarge:   {"Document too large", "Split the document, or raise limits.document in edigw.yaml.", 0, time.Minute},
 	Empty:      {"Document is empty", "Look why there were no bytes; if it is meant so, set empty: allow in the partner file.", 0, time.Minute},
+	BadParts:   {"Files cannot be taken apart", "Correct it where it is made, or let edigw send PARTNER FILE --attach FILE make it.", 0, time.Minute},
 	KeyReused:  {"Key belongs to another document", "Use a key of its own for each document, e.g. with a version at its end.", 0, time.Minute},
 	InProgress: {"First request still running", "Repeat after a moment; the answer is then the stored one.", time.Second, 0},
 	Backlog:    {"Too many documents wait", "Wait and repeat; see why the lane stands still.", 30 * time.Second, time.Hour},

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"edigw/as2"
 	"edigw/fault"
 	"edigw/queue"
 )
@@ -34,7 +35,7 @@ type Request struct {
 	Key           string    // idempotency key, at most 200 printable ASCII characters; empty: derived from the content
 	ID            string    // of the message to be made, a queue.NewID; empty: a new one
 	FileName      string    // may be anything; folders are cut off
-	ContentType   string    // may be anything; empty: from the content
+	ContentType   string    // may be anything; empty: from the content; multipart/related: several files in one document
 	CorrelationID string    // at most 200 printable characters; a request id if the caller has no better one
 	DeliverBy     time.Time // zero: the partner's default
 	Source        Source
@@ -63,6 +64,19 @@ func (r Request) check() error {
 		return refuse(BadRequest, "Correlation-Id", "The correlation id must be at most %d printable characters.", maxCorrelation)
 	case strings.HasPrefix(strings.ToLower(strings.TrimSpace(r.ContentType)), "multipart/form-data"):
 		return refuse(BadRequest, "Content-Type", "This is a form. Send the document itself as the body.")
+	case isRelated(r.ContentType):
+		return r.checkRelated()
+	}
+	return nil
+}
+
+// checkRelated refuses a type that cannot go into the message as it is.
+func (r Request) checkRelated() error {
+	if !printable(strings.TrimSpace(r.ContentType), maxContentType, '~') {
+		return refuse(BadRequest, "Content-Type", "The type of several files must be at most %d printable ASCII characters.", maxContentType)
+	}
+	if _, _, err := as2.RelatedBoundary(r.ContentType); err != nil {
+		return refuse(BadRequest, "Content-Type", "This is %v.", err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (g *gateway) acknowledge(m queue.Message, o fault.Outcome) {
 	g.pass(0)
 }
 
-func TestAcknowledgementSettlesAnyState(t *testing.T) {
+func TestRow67AcknowledgementSettlesAnyState(t *testing.T) {
 	t.Parallel()
 	async := func(o fault.Outcome, took time.Duration) *wire {
 		return &wire{async: true, answer: func(queue.Message, int) reply { return reply{o, took} }}

@@ -22,7 +22,8 @@ type flight struct {
 	permit    breaker.Permit // of the breaker, once it began
 	build     queue.Build
 	preparing bool          // has its place among the starts
-	started   time.Time     // when `sending` was committed, zero before
+	starting  time.Time     // when `sending` was decided
+	started   time.Time     // the same, zero until that was committed
 	after     time.Duration // the lane rests so long when it lands
 }
 
@@ -100,7 +101,7 @@ func (l *line) land(f *flight) {
 	l.s.done(l)
 }
 
-// prepare makes or finds the wire bytes, on one of few processors.
+// prepare makes or finds the wire bytes.
 func (s *Scheduler) prepare(l *line, f *flight) (b queue.Build, fresh bool, fail *fault.Outcome) {
 	if f.m.Damaged != "" {
 		return b, false, &fault.Outcome{Cause: fault.CauseBuild, Detail: "what is stored of the document is damaged: " + f.m.Damaged}
@@ -115,12 +116,6 @@ func (s *Scheduler) prepare(l *line, f *flight) (b queue.Build, fresh bool, fail
 			return b, false, &fault.Outcome{Cause: fault.CauseStopped, Detail: "the store does not answer"}
 		}
 	}
-	select {
-	case s.cpu <- struct{}{}:
-	case <-s.build.Done():
-		return b, false, nil
-	}
-	defer func() { <-s.cpu }()
 	if s.shielded(l, f.m.ID, func() { b, fresh, fail = to.Prepare(s.build, f.m, builds) }) {
 		fail = &fault.Outcome{Cause: fault.CauseBuild, Detail: "edigw has a defect: building this message failed"}
 	}
@@ -129,16 +124,33 @@ func (s *Scheduler) prepare(l *line, f *flight) (b queue.Build, fresh bool, fail
 
 // begin asks the breaker and commits `sending`. False: nothing began, the
 // message stands in line as before.
-func (l *line) begin(f *flight, b queue.Build, fresh bool) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *line) begin(f *flight, b queue.Build, fresh bool) (begun bool) {
+	e := &entry{decide: func() (*queue.Result, error) { return l.permitted(f, b, fresh), nil }}
+	e.recorded = func(res *queue.Result) {
+		f.m, f.started, begun = *res.Message, f.starting, true
+		l.contacts(f.started)
+	}
+	e.alone = func(res *queue.Result) {
+		if res == nil {
+			res = l.permitted(f, b, fresh)
+		}
+		if res != nil && l.record(l.s.base, res) == nil { // else somebody else was faster, or the process ends
+			e.recorded(res)
+		}
+	}
+	l.enter(e)
+	return begun
+}
+
+// permitted is the step to `sending`, nil if it may not be made now.
+func (l *line) permitted(f *flight, b queue.Build, fresh bool) *queue.Result {
 	s, now := l.s, l.s.Now()
 	if err := l.load(s.base, now); err != nil || s.halting() {
-		return false
+		return nil
 	}
 	o := l.obstacle(now, s.net.now())
 	if o.state != "" && !(f.trial && o.state == queue.LaneIsolated) || late(f.m, now) {
-		return false
+		return nil
 	}
 	set, lane := l.settings(), l.lane
 	if set.inOrder() { // the order binds the test too
@@ -148,22 +160,18 @@ func (l *line) begin(f *flight, b queue.Build, fresh bool) bool {
 	}
 	lane.Breaker, f.permit = breaker.Allow(lane.Breaker, now, f.m.ID, s.Incarnation)
 	if !f.permit.OK {
-		return false
+		return nil
 	}
 	res, err := l.starting(f, b, fresh, now, set)
 	if err != nil {
 		f.after = time.Second
 		l.bad(f.m, err)
-		return false
+		return nil
 	}
 	res.Lane = &lane
 	l.moved(res, f.permit.Change, now, fault.Actor{}, "the cool-down is over")
-	if err := l.record(s.base, res); err != nil {
-		return false // somebody else was faster, or the process ends
-	}
-	f.m, f.set, f.started = *res.Message, set, now
-	s.net.started(l.partner, now)
-	return true
+	f.set, f.starting = set, now
+	return res
 }
 
 // starting is the step to `sending`.

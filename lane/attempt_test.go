@@ -130,7 +130,7 @@ func TestAwaitingAckFreesTheLane(t *testing.T) {
 	})
 }
 
-func TestAckOverdueResendsOnceThenLetter(t *testing.T) {
+func TestRow21Row82AckOverdueResendsOnceThenLetter(t *testing.T) {
 	t.Parallel()
 	inBubble(t, &wire{async: true, answer: always(later)}, one(), func(t *testing.T, g *gateway) {
 		m := g.accept("northwind", "1")

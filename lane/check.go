@@ -53,7 +53,7 @@ func (s *Scheduler) contact(l *line, set settings) (o fault.Outcome) {
 	if err != nil {
 		return fault.Outcome{Cause: fault.CauseBuild, Detail: err.Error()}
 	}
-	s.net.started(l.partner, s.Now())
+	l.contacts(s.Now())
 	if s.shielded(l, "", func() { o = to.Check(s.wire, l.partner) }) {
 		return fault.Outcome{Cause: fault.CauseStopped, Detail: "edigw has a defect: the connection check failed"}
 	}
@@ -99,7 +99,7 @@ func (l *line) conclude(o fault.Outcome, generation int64, probe bool, by fault.
 	defer l.mu.Unlock()
 	l.checking = false
 	s, now := l.s, l.s.Now()
-	network := s.net.note(l.partner, o, now)
+	network := l.judged(o, now)
 	for s.base.Err() == nil {
 		err := l.load(s.base, now)
 		if err == nil {

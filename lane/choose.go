@@ -16,15 +16,20 @@ const (
 	wide   = 2048 // if all before are paced
 )
 
+// burst is how many exchanges a turn begins at most. The lanes take turns, but a
+// look into the store for each start would cost more than it is worth.
+const burst = 8
+
 // choice is what stands first in a lane.
 type choice struct {
 	m     queue.Message
 	ok    bool
-	next  time.Time // if not ok: when to look again, zero if only an event can tell
-	empty bool      // nothing stands in line at all
+	more  []queue.Message // due as well, behind m
+	next  time.Time       // if not ok: when to look again, zero if only an event can tell
+	empty bool            // nothing stands in line at all
 }
 
-// start begins at most one exchange, so that the lanes take turns, or a
+// start begins at most a burst of exchanges, so that the lanes take turns, or a
 // connection check where a test is due and nothing stands in line.
 func (l *line) start(ctx context.Context, now time.Time, set settings) (time.Time, error) {
 	room := l.width(set) - len(l.running)
@@ -33,13 +38,13 @@ func (l *line) start(ctx context.Context, now time.Time, set settings) (time.Tim
 		return time.Time{}, nil
 	}
 	if t := l.earliest(set, now); t.After(now) {
-		c, err := l.choose(ctx, now, set)
+		c, err := l.choose(ctx, now, set, 1)
 		if err != nil || c.empty && !half {
 			return time.Time{}, err
 		}
 		return t, nil
 	}
-	c, err := l.choose(ctx, now, set)
+	c, err := l.choose(ctx, now, set, room)
 	switch {
 	case err != nil:
 		return time.Time{}, err
@@ -55,10 +60,29 @@ func (l *line) start(ctx context.Context, now time.Time, set settings) (time.Tim
 		return wait, nil
 	}
 	l.launch(c.m, now, set, false)
-	if room > 1 && !half {
-		return now, nil
+	if half || room == 1 {
+		return time.Time{}, nil
 	}
-	return time.Time{}, nil
+	return l.startMore(c.more, room-1, now, set)
+}
+
+// startMore begins the exchanges that are due behind one that began, and says
+// when to go on.
+func (l *line) startMore(more []queue.Message, room int, now time.Time, set settings) (time.Time, error) {
+	for _, m := range more[:min(room, burst-1, len(more))] {
+		if l.earliest(set, now).After(now) || older(m, l.lane.Breaker) && l.replayPace.After(now) || late(m, now) {
+			break // for the next turn to decide
+		}
+		if wait, ok := l.afford(m, now); !ok {
+			return wait, nil
+		}
+		l.launch(m, now, set, false)
+		room--
+	}
+	if room == 0 {
+		return time.Time{}, nil
+	}
+	return now, nil
 }
 
 // width is the room that the lane has after an outage, or its own.
@@ -100,8 +124,9 @@ func (l *line) afford(m queue.Message, now time.Time) (wait time.Time, ok bool) 
 	return wait, false
 }
 
-// choose finds the message whose turn it is.
-func (l *line) choose(ctx context.Context, now time.Time, set settings) (choice, error) {
+// choose finds the message whose turn it is, and of those that are due as well
+// as many as there is room for.
+func (l *line) choose(ctx context.Context, now time.Time, set settings, room int) (choice, error) {
 	if set.inOrder() {
 		return l.head(ctx, now)
 	}
@@ -109,8 +134,8 @@ func (l *line) choose(ctx context.Context, now time.Time, set settings) (choice,
 		return l.holder(ctx, holder, now)
 	}
 	// Those on their way to `sending` still stand in line, before all others:
-	// the first behind them will do, unless it must be paced.
-	few := 1 + l.beginning()
+	// the first behind them will do, unless they must be paced.
+	few := min(room, burst) + l.beginning()
 	first := l.pick
 	if l.lane.Breaker.Phase == breaker.HalfOpen {
 		first, few = l.oldest, window+len(l.running)
@@ -197,8 +222,11 @@ func (l *line) pick(ctx context.Context, now time.Time, limit int) (best choice,
 			best.next = instant.Sooner(best.next, l.replayPace)
 			continue
 		}
+		if best.ok {
+			best.more = append(best.more, m)
+			continue
+		}
 		best.m, best.ok = m, true // the one that is due longest
-		break
 	}
 	return best, len(ready) == limit, nil
 }

@@ -21,10 +21,11 @@ type fragile struct {
 	slow   func(*queue.Result) time.Duration // how long a write takes
 	panics func(*queue.Result) bool
 	refuse func(*queue.Result) error
-	reads  int             // of lines
-	rows   int             // read to be buried
-	most   int             // of these, by one read
-	last   queue.EventType // after the next event of this type the process is dead
+	writes [][]*queue.Result // what was to be recorded together
+	reads  int               // of lines
+	rows   int               // read to be buried
+	most   int               // of these, by one read
+	last   queue.EventType   // after the next event of this type the process is dead
 }
 
 var errDown = errors.New("database is locked")
@@ -60,6 +61,7 @@ func (f *fragile) Buriable(ctx context.Context, lane string, except []string, li
 func (f *fragile) Record(ctx context.Context, results ...*queue.Result) error {
 	f.mu.Lock()
 	slow := f.slow
+	f.writes = append(f.writes, results)
 	f.mu.Unlock()
 	for _, r := range results {
 		if slow != nil {

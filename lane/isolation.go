@@ -208,6 +208,26 @@ func (s *Scheduler) write(ctx context.Context, results ...*queue.Result) error {
 	return s.Store.Record(ctx, results...)
 }
 
+// own reports whether the lane goes to a system of our own house. What such a
+// one answers, or does not, says nothing of the way to partners; and while that
+// is cut, what is our own goes on.
+func (l *line) own() bool { return l.kind == queue.KindWebhook }
+
+// contacts notes that whom the lane goes to is contacted.
+func (l *line) contacts(now time.Time) {
+	if !l.own() {
+		l.s.net.started(l.partner, now)
+	}
+}
+
+// judged is what an outcome of the lane tells of our own network.
+func (l *line) judged(o fault.Outcome, now time.Time) turnaround {
+	if l.own() {
+		return turnaround{}
+	}
+	return l.s.net.note(l.partner, o, now)
+}
+
 // turned adds to a result what happened to the isolation, and wakes the lanes.
 func (l *line) turned(res *queue.Result, t turnaround, now time.Time) {
 	if !t.began && !t.ended {
@@ -249,7 +269,7 @@ func (s *Scheduler) wakeAll(now time.Time) {
 // withdraw takes back what the lane suffered from our own network: its breaker
 // closes, the letters of that outage return to the line.
 func (l *line) withdraw(ctx context.Context, now time.Time, set settings) (bool, error) {
-	if since, yes := l.s.net.blamed(l.lane.Breaker, now); yes {
+	if since, yes := l.s.net.blamed(l.lane.Breaker, now); yes && !l.own() {
 		lane := l.lane
 		var change breaker.Change
 		lane.Breaker, change = breaker.Withdraw(lane.Breaker, since, now)
@@ -302,86 +322,4 @@ func (l *line) returning(ctx context.Context) (letters []queue.Letter, err error
 		}
 	}
 	return nil, nil
-}
-
-// tryNetwork sends one waiting message or connection check out, the partners
-// in turn.
-func (s *Scheduler) tryNetwork() {
-	defer s.work.Done()
-	iso := s.net.now()
-	id := s.candidate(iso.Turn)
-	if !iso.On() || id == "" {
-		return
-	}
-	iso = s.net.turn(id)
-	if err := s.write(s.base, &queue.Result{Isolation: &iso}); err != nil {
-		s.Log.Error("the isolation could not be recorded", keyErr, err)
-	}
-	l := s.hold(queue.LaneKey(id, queue.KindDocument))
-	defer s.done(l)
-	l.mu.Lock()
-	l.pass = true
-	l.mu.Unlock()
-	s.due(l, s.Now())
-}
-
-// candidate is the partner after last, in turn, that may be contacted: of
-// those with a lane in memory, which is where something waits, else of all.
-func (s *Scheduler) candidate(last string) string {
-	now := s.Now()
-	var lines []*line
-	s.mu.Lock()
-	for _, l := range s.lines {
-		if l.kind == queue.KindDocument {
-			lines = append(lines, l)
-		}
-	}
-	s.mu.Unlock()
-	var ids []string
-	present := map[string]bool{}
-	for _, l := range lines {
-		present[l.partner] = true
-		if o := l.obstacle(now, queue.Isolation{}); o.state == "" {
-			ids = append(ids, l.partner)
-		}
-	}
-	if len(ids) == 0 {
-		for _, id := range s.Partners.IDs() {
-			p, ok := s.Partners.Partner(id)
-			if !ok || p.Misconfigured || present[id] {
-				continue
-			}
-			if open, _, _, _ := p.Lane.Calendar.Open(now); open {
-				ids = append(ids, id)
-			}
-		}
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		if id > last {
-			return id
-		}
-	}
-	if len(ids) > 0 {
-		return ids[0]
-	}
-	return ""
-}
-
-// trial uses the lane's turn to try the network.
-func (l *line) trial(ctx context.Context, now time.Time, set settings) (time.Time, error) {
-	if l.checking {
-		return time.Time{}, nil
-	}
-	if l.lane.Breaker.Now() == breaker.Closed && len(l.running) == 0 {
-		c, err := l.choose(ctx, now, set)
-		if err != nil {
-			return time.Time{}, err
-		}
-		if c.ok && !late(c.m, now) && l.s.slots.take(l, c.m.Payload.Size) {
-			l.launch(c.m, now, set, true)
-			return time.Time{}, nil
-		}
-	}
-	return time.Time{}, l.check(ctx, now, set)
 }

@@ -47,6 +47,7 @@ type line struct {
 	rewound    atomic.Bool // a jump of the clock: what was planned by it does not count
 	look       atomic.Bool // somebody else changed messages or letters
 
+	desk     desk
 	mu       latch // held while a decision is made and its transaction commits
 	loaded   bool
 	checking bool      // a connection check runs

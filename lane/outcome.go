@@ -28,39 +28,64 @@ type landing struct {
 // finish commits what an exchange taught, the message and the breaker in one
 // transaction, trying for ever.
 func (l *line) finish(f *flight, o fault.Outcome, raw string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.s
-	now := s.Now() // one instant, so that the network's span begins with the breaker's failures
-	g := &landing{f: f, o: o, raw: raw, at: now, network: s.net.note(l.partner, o, now)}
+	g := &landing{f: f, o: o, raw: raw}
 	m := f.m
+	e := &entry{decide: func() (*queue.Result, error) { return l.landed(g, m) }}
+	e.recorded = func(res *queue.Result) {
+		l.s.metrics.attempt(m, g.verdict, res.Message, f.started, g.at)
+		f.m = *res.Message
+	}
+	e.alone = func(res *queue.Result) {
+		if res, m = l.insist(g, res, m); res != nil {
+			e.recorded(res)
+		}
+	}
+	l.enter(e)
+}
+
+// landed loads the lane and settles what landed.
+func (l *line) landed(g *landing, m queue.Message) (*queue.Result, error) {
+	if g.at.IsZero() {
+		g.at = l.s.Now() // one instant, so that the network's span begins with the breaker's failures
+		g.network = l.judged(g.o, g.at)
+	}
+	if err := l.load(l.s.base, g.at); err != nil {
+		return nil, err
+	}
+	return l.settle(l.s.base, g, m)
+}
+
+// insist records what landed, for ever, beginning with what was decided
+// already. It gives what it recorded, nil if that cannot be, and the message
+// that this came of.
+func (l *line) insist(g *landing, res *queue.Result, m queue.Message) (*queue.Result, queue.Message) {
+	s := l.s
 	for s.base.Err() == nil {
-		err := l.load(s.base, g.at)
-		var res *queue.Result
-		if err == nil {
-			res, err = l.settle(s.base, g, m)
+		var err error
+		if res == nil {
+			res, err = l.landed(g, m)
 		}
 		if err == nil {
 			err = l.record(s.base, res)
 		}
 		if err == nil {
-			s.metrics.attempt(m, g.verdict, res.Message, f.started, g.at)
-			f.m = *res.Message
-			return
+			return res, m
 		}
+		res = nil
 		if hopeless(err) {
 			l.bad(m, err)
-			return
+			return nil, m
 		}
 		if !errors.Is(err, queue.ErrConflict) {
 			s.Log.Error("the result of an exchange cannot be recorded yet", keyMessage, m.ID, keyErr, err)
 			instant.Rest(s.base, time.Second)
 		}
 		// Something else happened to the message meanwhile.
-		if _, err := s.persist(s.base, func() (err error) { m, err = s.Store.Message(s.base, f.m.ID); return err }); err != nil {
-			return
+		if _, err := s.persist(s.base, func() (err error) { m, err = s.Store.Message(s.base, g.f.m.ID); return err }); err != nil {
+			return nil, m
 		}
 	}
+	return nil, m
 }
 
 // settle says all that the end of an exchange changes.

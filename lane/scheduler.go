@@ -21,7 +21,6 @@ import (
 	"io"
 	"log/slog"
 	mathrand "math/rand/v2"
-	"runtime"
 	"sync"
 	"time"
 
@@ -39,7 +38,8 @@ type Sender interface {
 	// fresh if it was built just now. A failure of our own side is an Outcome
 	// with PhaseNone: with CauseStopped it passes by itself (no space left,
 	// a store that does not answer now, ctx ended) and m is tried again, with
-	// any other m becomes a letter.
+	// any other m becomes a letter. It bounds by itself how much is computed
+	// at once.
 	Prepare(ctx context.Context, m queue.Message, builds []queue.Build) (b queue.Build, fresh bool, fail *fault.Outcome)
 	// Exchange sends b once and reads the answer. raw is the spool name of an
 	// acknowledgement that was in it, empty if none. When ctx ends it returns
@@ -77,7 +77,6 @@ type Options struct {
 
 	Sockets     int            // exchanges at once in the whole gateway; 0: 2000
 	RetryBudget float64        // share of retries in all starts; 0: 0.2
-	Builds      int            // messages built at once; 0: one for each processor
 	Chance      func() float64 // in [0,1), for jitter; safe for concurrent use
 	Random      io.Reader      // for ids; safe for concurrent use
 }
@@ -97,7 +96,6 @@ type Scheduler struct {
 	purse   purse
 	net     network
 	metrics *metrics
-	cpu     chan struct{} // one place for each message being built
 
 	base      context.Context // store and turns; ends last
 	endBase   context.CancelFunc
@@ -138,16 +136,13 @@ func New(o Options) (*Scheduler, error) {
 	if o.RetryBudget == 0 {
 		o.RetryBudget = 0.2
 	}
-	if o.Builds <= 0 {
-		o.Builds = runtime.GOMAXPROCS(0)
-	}
 	if o.Chance == nil {
 		o.Chance = mathrand.Float64
 	}
 	if o.Random == nil {
 		o.Random = rand.Reader
 	}
-	s := &Scheduler{Options: o, metrics: newMetrics(), cpu: make(chan struct{}, o.Builds),
+	s := &Scheduler{Options: o, metrics: newMetrics(),
 		lines: map[string]*line{}, sick: map[string]time.Time{}, poke: make(chan struct{}, 1), loopEnded: make(chan struct{})}
 	s.slots.init(starts, o.Sockets, s.grant)
 	s.net.writing = make(latch, 1)

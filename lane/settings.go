@@ -45,6 +45,10 @@ func (l *line) settings() settings {
 	if l.kind != queue.KindDocument {
 		set.lane = others(p)
 	}
+	if l.own() {
+		set.lane.Connections = 0 // of the partner's server
+		set.retry, set.breaker, set.keep = retry.Default(), breaker.Default(), false
+	}
 	if p.AS2 != nil && p.AS2.Wait > 0 {
 		set.ackWait = p.AS2.Wait
 	}
@@ -99,7 +103,7 @@ func (l *line) obstacle(now time.Time, iso queue.Isolation) obstacle {
 		return obstacle{queue.LaneStopped, lane.Stop.Until, lane.Stop.Reason}
 	case lane.Fix != nil:
 		return obstacle{state: queue.LaneNeedsFix, note: lane.Fix.Detail}
-	case iso.On():
+	case iso.On() && !l.own():
 		return obstacle{state: queue.LaneIsolated}
 	}
 	if open, why, until, note := set.lane.Calendar.Open(now); !open {

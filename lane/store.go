@@ -91,18 +91,17 @@ func (s *Scheduler) persist(ctx context.Context, write func() error) (tried int,
 // commit records results together. A conflict that follows a failed try may be
 // our own write, which went through although the store said otherwise.
 func (s *Scheduler) commit(ctx context.Context, results ...*queue.Result) error {
-	want := int64(-1)
-	var m *queue.Message
+	var m *queue.Message // one of those that are written: all are, or none
 	for _, r := range results {
 		if r.Message != nil {
-			m, want = r.Message, r.Message.Version+1
+			m = r.Message
 		}
 	}
 	tried, err := s.persist(ctx, func() error { return s.write(ctx, results...) })
 	if errors.Is(err, queue.ErrConflict) && tried > 0 && m != nil {
 		stored, readErr := s.Store.Message(ctx, m.ID)
-		if readErr == nil && stored.Version == want && stored.State == m.State && stored.Total == m.Total {
-			m.Version = want
+		if readErr == nil && stored.Version == m.Version+1 && stored.State == m.State && stored.Total == m.Total {
+			raise(results)
 			err = nil
 		}
 	}
@@ -112,6 +111,17 @@ func (s *Scheduler) commit(ctx context.Context, results ...*queue.Result) error 
 		}
 	}
 	return err
+}
+
+// raise gives messages the versions that they were stored under.
+func raise(results []*queue.Result) {
+	seen := map[*queue.Message]bool{}
+	for _, r := range results {
+		if m := r.Message; m != nil && !seen[m] {
+			seen[m] = true
+			m.Version++
+		}
+	}
 }
 
 // recorded tells metrics, log and timer what the store now holds.

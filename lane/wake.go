@@ -107,7 +107,7 @@ func (s *Scheduler) reloaded(ctx context.Context, key string, c partner.PartnerC
 		if set.usable {
 			lane.Breaker = breaker.Restore(lane.Breaker, set.breaker, now)
 		}
-		if c.Reach() && !lane.Breaker.Manual { // a trip by an operator is his to end
+		if (c.Reach() || l.own() && len(c.Settings) > 0) && !lane.Breaker.Manual { // a trip by an operator is his to end
 			lane.Breaker = breaker.DueNow(lane.Breaker, now)
 		}
 		return nil

@@ -110,9 +110,9 @@ var wholeEvidence = []string{
 	"receipt-signature.p7s", "receipt-signed-part.bin", "receipt.http", "settings.txt",
 }
 
-// TestStrangerCanVerifyWithOpenSSL runs the very commands of VERIFY.txt, and
+// TestRow77StrangerCanVerifyWithOpenSSL runs the very commands of VERIFY.txt, and
 // again after one bit of each file was changed.
-func TestStrangerCanVerifyWithOpenSSL(t *testing.T) {
+func TestRow77StrangerCanVerifyWithOpenSSL(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name     string

@@ -17,6 +17,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"edigw/as2"
@@ -32,24 +33,30 @@ type Builds interface {
 	Builds(ctx context.Context, message string) ([]queue.Build, error)
 }
 
-// Options is what a Sender needs; all fields are required.
+// Options is what a Sender needs; all fields but Product and Cores are required.
 type Options struct {
+	Product  string                   // "edigw/1.4": told to partners of AS2 1.3, who want to know
 	Settings func() *partner.Snapshot // in force now; must not block
 	Spool    *spool.Spool
 	Builds   Builds
 	Now      func() time.Time // wall clock
 	Log      *slog.Logger
+	Cores    int // messages built at once; 0: one for each processor
 }
 
 // Sender sends to AS2 partners. All methods may be called concurrently.
 type Sender struct {
 	Options
 	clients clients
+	cores   chan struct{} // a place for each message that is being built
 }
 
 // New gives a Sender; it opens nothing.
 func New(o Options) *Sender {
-	return &Sender{Options: o, clients: clients{now: o.Now, held: map[string]*client{}}}
+	if o.Cores <= 0 {
+		o.Cores = runtime.GOMAXPROCS(0)
+	}
+	return &Sender{Options: o, clients: clients{now: o.Now, held: map[string]*client{}}, cores: make(chan struct{}, o.Cores)}
 }
 
 // Prepare meets lane.Sender. The stored wire bytes of the newest build are
@@ -121,8 +128,11 @@ func (s *Sender) build(ctx context.Context, m queue.Message, a as2.Agreement, n 
 		return queue.Build{}, err
 	}
 	defer w.Abort()
+	if a.Version == "1.3" {
+		a.ProductHeader = s.Product
+	}
 	now := s.Now()
-	r, err := as2.Build(stoppable{ctx, w}, a, document(m, now), payload, now, nil)
+	r, err := s.compute(ctx, w, a, document(m, now), payload, now)
 	if err != nil {
 		return queue.Build{}, err
 	}
@@ -141,6 +151,18 @@ func (s *Sender) build(ctx context.Context, m queue.Message, a as2.Agreement, n 
 		Message: m.ID, N: n, MessageID: r.MessageID, SHA256: r.SHA256, Size: r.Size, AckAsked: r.Ack,
 		Token: r.Token, Agreement: r.Agreement, Record: record, Created: now,
 	}, nil
+}
+
+// compute builds on one of few processors. Waiting for the disk comes later: it
+// takes no place, so that the bytes of many messages become durable together.
+func (s *Sender) compute(ctx context.Context, w io.Writer, a as2.Agreement, d as2.Document, payload io.ReadSeeker, now time.Time) (as2.Rendition, error) {
+	select {
+	case s.cores <- struct{}{}:
+	case <-ctx.Done():
+		return as2.Rendition{}, ctx.Err()
+	}
+	defer func() { <-s.cores }()
+	return as2.Build(stoppable{ctx, w}, a, d, payload, now, nil)
 }
 
 func document(m queue.Message, now time.Time) as2.Document {

@@ -3,6 +3,7 @@ package as2sender
 import (
 	"context"
 	"crypto"
+	"crypto/ecdsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
@@ -252,8 +253,23 @@ func (n *northwind) ByNames(from, to string) (as2.Agreement, string, bool) {
 		Receive:    as2.Receive{Digest: crypto.SHA1, ReceiptURLs: []string{"https://edi.acme.example/as2"}},
 		SigningKey: h.theirs.Key, SigningCertificate: h.theirs.Cert,
 		Verify:  []*x509.Certificate{h.ours.Cert},
-		Decrypt: []smime.Recipient{{Certificate: h.theirs.Cert, Key: h.theirs.Key.(crypto.Decrypter)}},
+		Decrypt: []smime.Recipient{recipient(h.theirs)},
 	}, "acme", from == "ACME-AS2" && to == "NORTHWIND"
+}
+
+// recipient opens with a key of either kind.
+func recipient(i testpki.Identity) smime.Recipient {
+	r := smime.Recipient{Certificate: i.Cert}
+	if curve, ok := i.Key.(*ecdsa.PrivateKey); ok {
+		agree, err := curve.ECDH()
+		if err != nil {
+			panic(err)
+		}
+		r.Agree = agree
+		return r
+	}
+	r.Key = i.Key.(crypto.Decrypter)
+	return r
 }
 
 // Receive implements as2.Inbox.
