@@ -332,7 +332,7 @@ func TestWhatTheOutageUsedUpIsTheOutages(t *testing.T) {
 	}, "a", "b")
 }
 
-func TestLettersOfACauseAreOneTicket(t *testing.T) {
+func TestRow35LettersOfACauseAreOneTicket(t *testing.T) {
 	within(t, func(b *bench) {
 		var letters []queue.Letter
 		for range 1000 {
@@ -566,6 +566,33 @@ func TestCertificateIsToldUntilASuccessorIsStaged(t *testing.T) {
 		b.set.change(func(s *settings) { s.certs = certs })
 		b.pass(2 * time.Minute)
 		b.want(b.mail, append(want, "[OK] A: the certificate is settled [INC-1]")...)
+	}, "a")
+}
+
+// TestCertificateIsToldOnceAtEachStep moves the end nearer by days: a mail at
+// 60, 30, 14, 7 and 1 days, one when it has ended, and nothing in between.
+func TestCertificateIsToldOnceAtEachStep(t *testing.T) {
+	within(t, func(b *bench) {
+		for _, left := range []int{61, 60, 59, 31, 30, 29, 15, 14, 13, 8, 7, 2, 1, 0, -1, -2, -30} {
+			ends := time.Now().AddDate(0, 0, left).Add(6 * time.Hour)
+			b.set.change(func(s *settings) {
+				s.certs = []partner.CertificateInfo{
+					{Owner: "a", Use: partner.UseEncrypt, Serial: "4F:22", SHA256: "9A", Ends: ends},
+					{Owner: "a", Use: partner.UseVerify, Serial: "4F:23", SHA256: "9B", Ends: ends, Successor: "5A:01", Covered: true},
+					{Owner: "a", Use: partner.UseTLSTrust, Serial: "4F:24", SHA256: "9C", Ends: time.Now().Add(-time.Hour), Covered: true},
+				}
+			})
+			b.pass(5 * time.Hour) // longer than a repeat is held back
+		}
+		var days []string
+		for _, m := range b.mail.subjects() {
+			news, _, _ := strings.Cut(strings.TrimPrefix(m, "[TICKET] A encryption certificate "), " (")
+			days = append(days, news)
+		}
+		want := []string{"ends in 60 days", "ends in 30 days", "ends in 14 days", "ends in 7 days", "ends in 1 day", "has ended"}
+		if diff := cmp.Diff(want, days); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	}, "a")
 }
 

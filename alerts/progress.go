@@ -81,7 +81,7 @@ func (s Situation) stage(in Incident, now time.Time) Stage {
 	case KindDeadline:
 		holds = near(s.Depth, now) && s.troubled()
 	case KindCertificate:
-		holds = s.Certificate != nil && s.Certificate.Successor == ""
+		holds = s.Certificate != nil && uncovered(*s.Certificate, now)
 	case KindIsolated:
 		holds = s.Isolation.On()
 	case KindHealth:

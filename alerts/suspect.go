@@ -6,6 +6,7 @@ import (
 	"edigw/fault"
 	"edigw/internal/words"
 	"edigw/partner"
+	"edigw/queue"
 )
 
 // suspect is what usually stands behind letters of one cause or reason.
@@ -44,9 +45,28 @@ var suspects = map[string]suspect{
 	string(fault.ReasonChangedContent): {"with changed content", "ours: the producer sent other content under one reference", "send it as a new edition, or discard it", false},
 }
 
+// received is suspects for letters of what the partner sent us: there we are
+// the one who refuses.
+var received = map[string]suspect{
+	string(fault.ReasonSignature): {"received, and refused by us: signature or encryption", "theirs or ours: a certificate or a setting changed on one side", "read why we refused, mend that, then Process again", false},
+	string(fault.ReasonFormat):    {"received, and refused by us", "theirs, unless the text names a setting", "read why we refused, tell them or correct the setting, then Process again", false},
+	string(fault.ReasonLocal):     {"received, and not handed on: our side", "ours: the folder, the disk or a setting", "repair what the text names, then Hand on again", false},
+}
+
+// suspected is what usually stands behind the letters of an incident.
+func (in Incident) suspected() (c suspect, known bool) {
+	if in.Facts["direction"] == string(queue.In) {
+		if c, known = received[in.Cause]; known {
+			return c, true
+		}
+	}
+	c, known = suspects[in.Cause]
+	return c, known
+}
+
 func draftLetters(t telling) draft {
 	l := t.s.Letters
-	c, known := suspects[t.in.Cause]
+	c, known := t.in.suspected()
 	if !known {
 		c = suspect{news: "not delivered", side: "not known", do: "read the last error, then replay"}
 	}
@@ -118,4 +138,5 @@ var uses = map[string]struct{ name, stops string }{
 	partner.UseTLSClient: {"TLS client certificate", "everything we send them: their server lets us in no more"},
 	partner.UseTLSServer: {"TLS certificate of our listener", "everything that partners send us"},
 	partner.UseTLSTrust:  {"TLS certificate of their server", "everything we send them: we no longer trust their server"},
+	partner.UseTLSIn:     {"TLS client certificate of theirs", "everything they send us: our server lets them in no more"},
 }

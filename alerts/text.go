@@ -8,6 +8,7 @@ import (
 
 	"edigw/internal/words"
 	"edigw/partner"
+	"edigw/queue"
 )
 
 // newsWidth is how much of a subject a phone shows: the news stands in it.
@@ -124,7 +125,20 @@ func (t telling) tag() string {
 	return "[" + strings.ToUpper(string(t.sev)) + "]"
 }
 
+// hook reports whether the incident is about the webhook that takes a partner's
+// documents: a system of our own.
+func (t telling) hook() bool {
+	return t.in.Lane != "" && t.in.Lane == queue.LaneKey(t.in.Partner, queue.KindWebhook)
+}
+
 func (t telling) name() string {
+	if t.hook() {
+		return "webhook of " + t.partnerName()
+	}
+	return t.partnerName()
+}
+
+func (t telling) partnerName() string {
 	switch {
 	case t.s.Partner != nil && clean(t.s.Partner.Name) != "":
 		return clean(t.s.Partner.Name)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"edigw/internal/words"
+	"edigw/partner"
 )
 
 // drafts holds the text of every kind of incident.
@@ -124,21 +125,43 @@ func draftCertificate(t telling) draft {
 		news = use.name + " has ended"
 	}
 	end := c.Ends.UTC().Add(-time.Second).Format("2 Jan 15:04 UTC") // the last minute of its use
-	side := "theirs: ask for the new one."
-	do := trim("ask for the new certificate, import it", t.call())
-	if t.in.Partner == "" || c.Use == "tls-client" {
-		side = "ours: a new key is needed."
-		do = trim("make a new key, send the partners its certificate, add it to the settings")
+	stops := "What stops then: "
+	if left < 0 {
+		stops = "What stopped: "
+	}
+	side, do := "theirs: ask for the new one.", trim("ask for the new certificate, import it", t.call())
+	if partner.HoldsKey(c.Use) || c.Use == partner.UseTLSServer {
+		side, do = "ours: a new key is needed.", renew(c.Use, t.call())
 	}
 	d := draft{news: news + " (" + end + ")"}
 	d.line = d.news
 	d.lines = []string{
-		"What stops then: " + use.stops + ".",
-		"Successor staged: none. Serial " + c.Serial + ", SHA-256 " + c.SHA256 + ", file " + clean(c.File) + ".",
+		stops + use.stops + ".",
+		"Successor staged: " + staged(*c) + ". Serial " + c.Serial + ", SHA-256 " + c.SHA256 + ", file " + clean(c.File) + ".",
 		"Likely side: " + side,
 	}
 	d.do = do
 	return d
+}
+
+// staged says what takes over from a certificate that nothing takes over from
+// in time.
+func staged(c partner.CertificateInfo) string {
+	if c.Late == "" {
+		return "none"
+	}
+	return "serial " + c.Late + ", but it begins only " + c.LateBegin.UTC().Format("2 Jan 15:04 UTC") + ": none is in force for " + words.Span(c.LateBegin.Sub(c.Ends))
+}
+
+// renew says how a key of ours is followed by the next.
+func renew(use, call string) []string {
+	switch use {
+	case partner.UseTLSClient:
+		return trim("make or order a new key", "send the partner its certificate, note who confirmed it", "edigw cert import with the day agreed", call)
+	case partner.UseTLSServer:
+		return trim("make or order a new key", "tell partners who pin the certificate", "put it into listen.partners.tls, edigw reload")
+	}
+	return trim("edigw cert new, or order one", "send all partners its certificate, note who confirmed it", "edigw cert import edigw with the day agreed")
 }
 
 func draftIsolated(t telling) draft {

@@ -46,6 +46,9 @@ func (t telling) cause() (long, short string) {
 
 // side is the sentence on whose side it probably is, long and short.
 func (t telling) side() (long, short string) {
+	if t.hook() {
+		return "ours: the system that inbox.webhook names", "our side"
+	}
 	if own := causes[t.s.Outage.Cause].side; own != "" {
 		return own, strings.SplitN(own, ":", 2)[0]
 	}
@@ -98,6 +101,9 @@ func (t telling) outageDown() draft {
 		wait = "compare the certificate with the partner"
 	}
 	d.do = trim(wait, t.call(), "known maintenance? Stop until …")
+	if t.hook() {
+		d.do = []string{"see whether the system behind the webhook runs", wait}
+	}
 	d.line = join("down "+t.clock(o.Since)+when(short != "", ", "+short)+", "+shortSide,
 		number(unsent)+" not sent"+when(t.s.Letters.Uncertain > 0, ", "+number(t.s.Letters.Uncertain)+" unknown"),
 		when(!deadline.IsZero(), "first deadline "+t.clock(deadline)),
@@ -119,6 +125,9 @@ func (t telling) newOnes() string {
 	if t.s.Partner == nil {
 		return ""
 	}
+	if t.hook() {
+		return "New ones wait."
+	}
 	if t.s.Partner.Lane.OnOpen == partner.OpenHold {
 		return "New ones wait (on_open: hold)."
 	}
@@ -135,16 +144,20 @@ func (t telling) tests() (next, rest string) {
 	if t.s.Partner == nil {
 		return next, ""
 	}
-	var waits []string
-	wait := t.s.Partner.Breaker.Cooldown
-	for range b.Trips {
-		wait = min(2*wait, t.s.Partner.Breaker.MaxCooldown)
+	policy := t.s.Partner.Breaker
+	if t.hook() {
+		policy = breaker.Default()
 	}
-	for len(waits) < 3 && wait > 0 && wait < t.s.Partner.Breaker.MaxCooldown {
-		wait = min(2*wait, t.s.Partner.Breaker.MaxCooldown)
+	var waits []string
+	wait := policy.Cooldown
+	for range b.Trips {
+		wait = min(2*wait, policy.MaxCooldown)
+	}
+	for len(waits) < 3 && wait > 0 && wait < policy.MaxCooldown {
+		wait = min(2*wait, policy.MaxCooldown)
 		waits = append(waits, number(int(wait/time.Minute)))
 	}
-	if len(waits) == 0 || t.s.Partner.Breaker.Cooldown < time.Minute {
+	if len(waits) == 0 || policy.Cooldown < time.Minute {
 		return next, ""
 	}
 	return next, ", then " + strings.Join(waits, ", ") + " min"
@@ -157,7 +170,7 @@ func (t telling) outageAnswers() draft {
 		return draft{news: "answers again, nothing sent yet", lines: []string{
 			t.down(),
 			"No document of this outage is open. It is over when the next document is delivered.",
-			"Likely side: it was theirs.",
+			t.was(),
 		}}
 	}
 	still := when(t.in.News != NewsAnswers, ", still")
@@ -168,7 +181,7 @@ func (t telling) outageAnswers() draft {
 			when(l.Tried > 0, number(l.Tried)+" tried, did not arrive"),
 			when(l.Uncertain > 0, number(l.Uncertain)+" unknown"),
 			when(l.Overdue > 0, number(l.Overdue)+" past due")) + when(l.More, " (of the newest "+number(l.Read)+")") + ".",
-		"Likely side: it was theirs.",
+		t.was(),
 		"Nothing moves until you decide" + t.where(),
 	}
 	if t.s.Partner != nil && t.s.Partner.Lane.AutoReplay != nil {
@@ -176,6 +189,14 @@ func (t telling) outageAnswers() draft {
 	}
 	d.line = join("answers again", number(o.Open)+" *NOT delivered*", when(l.Uncertain > 0, number(l.Uncertain)+" unknown"))
 	return d
+}
+
+// was is whose side it was.
+func (t telling) was() string {
+	if t.hook() {
+		return "Likely side: it was ours, the system that inbox.webhook names."
+	}
+	return "Likely side: it was theirs."
 }
 
 // where is where somebody decides; a page need not say it of itself.

@@ -136,6 +136,19 @@ Owner: EDI DACH, +49 89 5550100, edi-dach@acme.example (24/7).  https://edigw.ac
 	}
 }
 
+// A message of theirs was refused by us, and no words of ours are called theirs.
+func TestRefusedMessagesOfAPartnerAreOurRefusal(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[fault.Reason]string{fault.ReasonSignature: "received, and refused by us", fault.ReasonFormat: "received, and refused by us", fault.ReasonLocal: "received, and not handed on"} {
+		in := Incident{ID: "INC-88", Kind: KindLetters, Partner: "northwind", Cause: string(reason), News: NewsOpened, Opened: t0, Facts: map[string]string{"direction": "in", "reason": string(reason)}}
+		d := draftLetters(telling{in: in, s: Situation{Partner: northwind(t), Letters: Letters{Open: 1, Detail: "message is encrypted for serial 59"}}, now: t0, zone: berlin(t)})
+		text := d.news + strings.Join(d.lines, "\n") + strings.Join(d.do, "\n")
+		if !strings.Contains(text, want) || strings.Contains(text, "their words") || strings.Contains(text, "rejected") || strings.Contains(text, "eplay") {
+			t.Errorf("%s: %s", reason, text)
+		}
+	}
+}
+
 func TestSubjectsReadAsAgreed(t *testing.T) {
 	t.Parallel()
 	p := northwind(t)
@@ -260,6 +273,43 @@ func TestSideIsWeighed(t *testing.T) {
 			x := telling{s: Situation{Others: c.others, Fine: c.fine, Outage: queue.Outage{Cause: c.cause}}}
 			if got, _ := x.side(); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestCertificateTextsSayWhatFollows: what stops, what is staged, and who has to
+// do what; an end that has come has words of its own.
+func TestCertificateTextsSayWhatFollows(t *testing.T) {
+	t.Parallel()
+	p := northwind(t)
+	base := partner.CertificateInfo{Use: partner.UseEncrypt, Serial: "4F:22", SHA256: "9A:1C", File: "keys/northwind.pem", Ends: t0.Add(14*24*time.Hour + time.Minute)}
+	for name, c := range map[string]struct {
+		change  func(*partner.CertificateInfo)
+		partner *partner.Partner
+		want    []string
+	}{
+		"nothing staged": {func(*partner.CertificateInfo) {}, p,
+			[]string{"What stops then: everything we send them.", "Successor staged: none. Serial 4F:22, SHA-256 9A:1C, file keys/northwind.pem.", "Likely side: theirs", "import it", "+49 89 5550100"}},
+		"the next comes late": {func(c *partner.CertificateInfo) { c.Late, c.LateBegin = "5A:01", c.Ends.Add(72*time.Hour) }, p,
+			[]string{"Successor staged: serial 5A:01, but it begins only", "none is in force for 3 d"}},
+		"ended":     {func(c *partner.CertificateInfo) { c.Ends = t0.Add(-time.Hour) }, p, []string{"certificate has ended", "What stopped: everything we send them."}},
+		"ours":      {func(c *partner.CertificateInfo) { c.Use = partner.UseSign }, nil, []string{"Likely side: ours", "send all partners its certificate, note who confirmed it", "edigw cert import edigw"}},
+		"our login": {func(c *partner.CertificateInfo) { c.Use = partner.UseTLSClient }, p, []string{"Likely side: ours", "send the partner its certificate"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := base
+			c.change(&i)
+			in := Incident{ID: "X-1", Kind: KindCertificate, News: NewsOpened, Stage: Running, Opened: t0}
+			if c.partner != nil {
+				in.Partner = "northwind"
+			}
+			got := compose(telling{in: in, s: Situation{Partner: c.partner, Certificate: &i}, now: t0, base: "https://edigw.acme.example", zone: time.UTC, sev: Ticket})
+			all := got.Subject + "\n" + got.Body
+			for _, want := range c.want {
+				if !strings.Contains(all, want) {
+					t.Errorf("%q is missing in\n%s", want, all)
+				}
 			}
 		})
 	}

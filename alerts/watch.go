@@ -25,9 +25,15 @@ func step(left int) int {
 	return certificateSteps[len(certificateSteps)-1] + 1
 }
 
+// uncovered reports whether the end of a certificate's use is worth telling:
+// nothing takes over without a gap, and if it has ended nothing else serves.
+func uncovered(c partner.CertificateInfo, now time.Time) bool {
+	return c.Successor == "" && !(c.Covered && c.DaysLeft(now) < 0)
+}
+
 // watchCertificates gives an event for each certificate that reached a step
-// since it was told of, unless another takes over before its end. Certificates
-// of retired partners are left out.
+// since it was told of, unless another takes over. Certificates of retired
+// partners are left out.
 func watchCertificates(b Book, set Settings, now time.Time) []queue.Event {
 	var events []queue.Event
 	for _, c := range set.Certificates(now) {
@@ -41,7 +47,7 @@ func watchCertificates(b Book, set Settings, now time.Time) []queue.Event {
 		}
 		left := c.DaysLeft(now)
 		at := step(left)
-		if c.Successor != "" || at > certificateSteps[len(certificateSteps)-1] {
+		if !uncovered(c, now) || at > certificateSteps[len(certificateSteps)-1] {
 			continue
 		}
 		e := queue.Event{At: now, Type: EventCertEnds, Partner: id,

@@ -7,12 +7,8 @@ type Advice struct {
 	Call string // who knows more
 }
 
-// Advise says what to do about a letter of a reason. inbound is a document
-// that the partner sent us.
-func Advise(reason string, inbound bool) Advice {
-	if inbound {
-		return adviseInbound(reason)
-	}
+// Advise says what to do about a letter of a reason.
+func Advise(reason string) Advice {
 	if a, known := advices[reason]; known {
 		return a
 	}
@@ -30,6 +26,33 @@ func AdviseReceipt(verdict string) Advice {
 		}
 	}
 	return advices["receipt-invalid"]
+}
+
+// AdviseContradicted is what to do about a document that the partner refused
+// and then acknowledged.
+func AdviseContradicted() Advice {
+	return Advice{
+		"They said no, then yes, and nothing was sent in between: mostly they corrected their side and took it. Ask them. They have it: Close as delivered. They do not: replay; it keeps its Message-ID.",
+		"The partner, with the Message-ID and the times of both receipts.",
+	}
+}
+
+// AdvisePost is what to do about a received document that its webhook does not
+// take.
+func AdvisePost() Advice {
+	return Advice{
+		"See what the system behind inbox.webhook answered, correct it there or in the partner's file, and replay. It recognises a repeat by webhook-id.",
+		"Whoever runs that system: did it take the document, and what did it not like? The partner has his receipt and need not know.",
+	}
+}
+
+// AdviseOwed says what to do about a receipt of ours that could not be
+// delivered.
+func AdviseOwed() Advice {
+	return Advice{
+		"The partner waits for this receipt, and may send its message again meanwhile. Correct what is named here, then replay: the same receipt goes out again. If they took it another way, Close as delivered.",
+		"The partner: does the address answer that they want receipts at?",
+	}
 }
 
 // OtherContent reports whether a verdict says that the partner has something
@@ -87,13 +110,12 @@ var advices = map[string]Advice{
 	},
 }
 
-func adviseInbound(reason string) Advice {
-	theirs := "The partner, with the Message-ID and the reason."
-	switch reason {
-	case "signature":
-		return Advice{"Compare fingerprints with the partner and import the certificate that they sign with. They were told that it failed, and will send it again.", theirs}
-	case "format":
-		return Advice{"Tell the partner what is wrong with it. They were told that it failed.", theirs}
+// AdviseReceived says what to do about a message that a partner sent us: one
+// that we refused, for the problem that its letter names, or one whose document
+// could not be handed on.
+func AdviseReceived(reason, problem string) Advice {
+	if reason == "signature" || reason == "format" {
+		return RefusalOf(problem).Advise()
 	}
 	return Advice{"Correct what is named here, then hand it on again. The partner has our receipt and will not repeat it.", "Whoever runs this gateway and the inbox."}
 }

@@ -14,6 +14,16 @@ type LaneFacts struct {
 	Cause    string    // needs-fix: what to fix
 	Mistakes int       // misconfigured: in its settings file
 	Waiting  int       // documents that wait
+	Hook     bool      // it is the lane of a webhook: a system of ours
+}
+
+// LaneOf names a lane that carries no documents, and says how it stands.
+func LaneOf(kind, sentence string, waiting int) string {
+	name, what := "Receipts to them", Count(waiting, "receipt waits", "receipts wait")
+	if kind == "webhook" {
+		name, what = "Our webhook", Count(waiting, "document waits", "documents wait")
+	}
+	return name + ": " + lower(sentence) + when(waiting > 0, "; "+what)
 }
 
 // Lane is the sentence of a lane's state.
@@ -24,7 +34,7 @@ func Lane(f LaneFacts) string {
 	case "sending":
 		return "Sending"
 	case "open":
-		return "Stopped: partner not answering" + when(has, ". Next test "+at)
+		return "Stopped: " + when(f.Hook, "it does not answer") + when(!f.Hook, "partner not answering") + when(has, ". Next test "+at)
 	case "half-open":
 		return "Testing with one document"
 	case "answering":

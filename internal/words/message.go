@@ -9,23 +9,29 @@ const Uncertain = "Unknown: partner may have it"
 // MessageFacts is what a message's sentence may need. What does not apply
 // stays zero.
 type MessageFacts struct {
-	State  string // as the API spells it: queued, waiting, awaiting-ack, …
-	Why    string // waiting: backoff, rate, …
-	Proof  string // delivered: receipt, duplicate-answer, …
-	Now    time.Time
-	Zone   *time.Location
-	Place  int           // queued: in line, from 1; 0 = not known
-	Next   time.Time     // waiting: next try; awaiting-ack: receipt due
-	Detail string        // what the last result or the refusal said: "they answered 503 and asked for 30 s"
-	Rate   string        // why rate: "10/s"
-	First  bool          // why budget: it is no retry
-	Ahead  string        // why order: reference of the document ahead
-	Lane   string        // the lane's sentence, for what waits with the lane
-	By     string        // who discarded it or closed it on the partner's word
-	Note   string        // their reason
-	At     time.Time     // when they did
-	Late   time.Duration // delivered: how long after the letter the receipt came
+	State   string // as the API spells it: queued, waiting, awaiting-ack, …
+	Why     string // waiting: backoff, rate, …
+	Proof   string // delivered: receipt, duplicate-answer, …
+	Now     time.Time
+	Zone    *time.Location
+	Place   int           // queued: in line, from 1; 0 = not known
+	Next    time.Time     // waiting: next try; awaiting-ack: receipt due
+	Detail  string        // what the last result or the refusal said: "they answered 503 and asked for 30 s"
+	Rate    string        // why rate: "10/s"
+	First   bool          // why budget: it is no retry
+	Inbound bool          // the partner sent it
+	Refused bool          // and we refused it
+	Hook    bool          // it carries a received document to a webhook
+	Ahead   string        // why order: reference of the document ahead
+	Lane    string        // the lane's sentence, for what waits with the lane
+	By      string        // who discarded it or closed it on the partner's word
+	Note    string        // their reason
+	At      time.Time     // when they did
+	Late    time.Duration // delivered: how long after the letter the receipt came
 }
+
+// received is an inbound message that waits for being handed on.
+const received = "Received, receipt given"
 
 // Message is the sentence of a message's state. The flag uncertain has its own
 // words, Uncertain, beside it.
@@ -44,15 +50,25 @@ func Message(f MessageFacts) string {
 	case "delivered":
 		return delivered(f)
 	case "dead":
-		return "Not delivered"
+		return when(f.Refused, "Refused") + when(f.Inbound && !f.Refused, "Not handed on") + when(!f.Inbound, "Not delivered")
 	case "superseded":
-		return "Replaced by a newer edition"
+		return superseded(f)
 	case "discarded":
 		return "Discarded" + when(f.By != "", " by "+f.By) + when(f.Note != "", `: "`+f.Note+`"`)
 	case "received":
-		return "Received, receipt given"
+		return received + when(f.Detail != "", ": "+f.Detail)
 	}
 	return f.State
+}
+
+func superseded(f MessageFacts) string {
+	switch {
+	case f.Refused:
+		return "Refused first, then opened again and accepted"
+	case f.Hook:
+		return "Its document was put into the folder instead"
+	}
+	return "Replaced by a newer edition"
 }
 
 func waiting(f MessageFacts) string {
@@ -82,7 +98,7 @@ func waiting(f MessageFacts) string {
 		if f.Lane != "" {
 			return f.Lane
 		}
-		return Lane(LaneFacts{State: laneOf[f.Why], Now: f.Now, Zone: f.Zone, Next: f.Next})
+		return Lane(LaneFacts{State: laneOf[f.Why], Now: f.Now, Zone: f.Zone, Next: f.Next, Hook: f.Hook})
 	}
 	return "In line"
 }
@@ -94,10 +110,16 @@ var laneOf = map[string]string{
 }
 
 func delivered(f MessageFacts) string {
+	if f.Inbound {
+		return "Handed on"
+	}
 	switch f.Proof {
 	case "duplicate-answer":
 		return "Delivered (partner says it already has it)"
 	case "http-only":
+		if f.Hook {
+			return "Taken by the webhook"
+		}
 		return "Accepted by the partner, no receipt asked for"
 	case "statement":
 		if f.By == "" {

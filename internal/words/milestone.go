@@ -1,5 +1,20 @@
 package words
 
+// MilestoneOf is Milestone for a lane that carries no documents, by its kind.
+func MilestoneOf(kind, event string) string {
+	text := Milestone(event)
+	switch kind {
+	case "webhook":
+		if event == "breaker-opened" {
+			text = "stopped: it does not answer"
+		}
+		return "Our webhook: " + lower(text)
+	case "receipt":
+		return "Receipts to them: " + lower(text)
+	}
+	return text
+}
+
 // milestones are what happened to a partner, in an outage or by somebody's
 // hand, by the name of the event.
 var milestones = map[string]string{

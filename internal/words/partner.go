@@ -27,6 +27,24 @@ func Compare(partner string) Question {
 	return q
 }
 
+// Stranger says what to do about a signature by nobody whom the settings know.
+func Stranger(partner string, inbound bool) string {
+	what := "This receipt"
+	if inbound {
+		what = "This message"
+	}
+	return what + " is signed by a certificate that is not in the settings of " + partner + ". Either they changed theirs, or it is not from them. Compare the fingerprints with them by phone."
+}
+
+// TrustAnd is the button that takes the certificate of a stranger into use and
+// looks again.
+func TrustAnd(inbound bool) string {
+	if inbound {
+		return "Import this certificate and process again"
+	}
+	return "Import this certificate and re-check"
+}
+
 // Remove asks before a user is removed. last says that nobody else is an admin.
 func Remove(user string, last bool) Question {
 	q := Question{Title: "Remove " + user + "?", Safe: "Cancel", Actions: []string{"Remove " + user}}
@@ -81,6 +99,8 @@ func Use(use string) (name, stops string) {
 		return "Our server (TLS)", "connections from all partners"
 	case "tls-trust":
 		return "Their server (TLS)", "connections to them"
+	case "tls-inbound":
+		return "Their login (TLS)", "what they send us"
 	}
 	return use, ""
 }

@@ -27,6 +27,7 @@ type ReplayFacts struct {
 	Shared    int           // of these, with a reference in common with the set
 	Takes     time.Duration // at Rate
 	Rate      string        // "5/s"
+	Inbound   int           // selected besides, but of received messages
 }
 
 // Replay asks before many letters are sent again.
@@ -41,6 +42,7 @@ func Replay(f ReplayFacts) Question {
 	newer := when(f.NewerMore, "More than ") + Count(f.Newer, "newer document was", "newer documents were") + " delivered meanwhile"
 	q.say(f.Newer > 0 && f.Shared == 0, newer+".")
 	q.say(f.Newer > 0 && f.Shared > 0, newer+"; "+Count(f.Shared, "shares", "share")+" a purchase order with this set.")
+	q.say(f.Inbound > 0, LeftOut(f.Inbound))
 	q.say(true, "Same Message-IDs; the oldest goes first as the test"+when(f.Takes >= time.Second, "; about "+Span(f.Takes)+" at "+f.Rate)+".")
 	all := Number(int64(f.Total))
 	if f.Uncertain == 0 {
@@ -70,6 +72,7 @@ type DuplicateFacts struct {
 	Now     time.Time
 	Zone    *time.Location
 	Window  time.Duration // how long they remember a Message-ID; 0: they do not
+	Yes     bool          // they refused it and then acknowledged it, At is when
 }
 
 // Duplicate asks before a document goes out that may already be there.
@@ -79,7 +82,9 @@ func Duplicate(f DuplicateFacts) Question {
 	if f.Bytes > 0 {
 		what = f.Partner + " received all " + Number(f.Bytes) + " bytes"
 	}
-	q.say(true, what+" at "+Clock(f.At, f.Now, f.Zone)+" but sent no receipt.")
+	at := Clock(f.At, f.Now, f.Zone)
+	q.say(!f.Yes, what+" at "+at+" but sent no receipt.")
+	q.say(f.Yes, f.Partner+" refused it, and acknowledged it at "+at+" with nothing sent in between. Ask them which holds.")
 	q.say(f.Window > 0, "It goes out again under the same Message-ID; a correct AS2 receiver ignores the second copy.")
 	q.say(f.Window > 0, "Their window: "+Span(f.Window)+", age: "+Span(f.Now.Sub(f.At))+".")
 	q.say(f.Window > 0 && f.Now.Sub(f.At) > f.Window, "They no longer remember it: a second copy counts as new.")
@@ -104,6 +109,35 @@ func MalformedOf(n int, more bool) string {
 	}
 	return text + " malformed, as our own check found: they go out as they are. Edit them first, or leave them out."
 }
+
+// Process asks before a refused message is opened again. async: a new receipt
+// goes out by itself.
+func Process(document, partner string, async bool) Question {
+	q := Question{Title: "Process " + document + " from " + partner + " again?", Safe: "Cancel", Actions: []string{"Process again"}}
+	q.say(true, "It is opened again as if it came now. If it is good today its document is handed on, and this letter is closed; if not, the letter stays, with the reason of today.")
+	q.say(async, partner+" was told that it is refused. A new receipt goes out by itself and says that it was accepted.")
+	q.say(!async, partner+" was told that it is refused, and learns otherwise only by sending it again: under the same Message-ID they get the new receipt, under another one you have the document twice. Ask them first whether they have sent it again.")
+	return q
+}
+
+// LeftOut says that letters of received messages take no part in a replay.
+func LeftOut(n int) string {
+	return Count(n, "letter is of a received message and is left out: process it again instead.", "letters are of received messages and are left out: process them again instead.")
+}
+
+// ProcessMany asks before n letters of what partners sent are taken up; most
+// is how many are at once.
+func ProcessMany(partner string, n, most int) Question {
+	q := Question{Title: "Process " + Number(int64(n)) + when(partner != "", " from "+partner) + " again?", Safe: "Cancel"}
+	q.Actions = []string{"Process " + Number(int64(min(n, most))) + " again"}
+	q.say(true, "Refused messages are opened again as if they came now; those that are good today are handed on and their letters closed. The others stay, with the reason of today. Documents that could not be handed on are handed on again.")
+	q.say(true, "Whoever was told in the response that his message is refused learns otherwise only by sending it again: ask first whether they have sent them again.")
+	q.say(n > most, "One by one, the newest first, at most "+Number(int64(most))+" at once; the rest stay, press it again.")
+	return q
+}
+
+// NotProcessable says why a refused message cannot be opened again.
+func NotProcessable(why string) string { return "It cannot be processed again: " + why + "." }
 
 // StillDown asks what to do with a replay while the partner does not answer.
 func StillDown() Question {

@@ -15,12 +15,25 @@ type ReasonFacts struct {
 	Wait   time.Duration // how long we waited for the receipt
 	Status int           // HTTP status of the last answer
 	Words  string        // the partner's own words, cleaned and bounded
-	Detail string        // format: what is wrong where; local: what to fix
+	Detail string        // format: what is wrong where; local: what to fix; of a refused message the problem
 	Partly bool          // unknown-outcome: the connection broke while the document was being sent
+
+	Inbound      bool // the partner sent it
+	Hook         bool // it carries a received document to a webhook
+	Contradicted bool // they refused it and then acknowledged it, with nothing sent in between
 }
+
+// weRefused begins the reason of a message that we refused.
+const weRefused = "We refused it"
 
 // Reason says why a letter exists.
 func Reason(reason string, f ReasonFacts) string {
+	if f.Inbound && (reason == "signature" || reason == "format") {
+		return weRefused + ": " + RefusalOf(f.Detail).Title()
+	}
+	if f.Contradicted {
+		return "They refused it, then sent a receipt that says yes"
+	}
 	switch reason {
 	case "circuit-open":
 		return "Not delivered: partner was down (" + tried(f.Tried) + ")"
@@ -33,15 +46,16 @@ func Reason(reason string, f ReasonFacts) string {
 	case "format":
 		return "Document malformed" + when(f.Detail != "", ": "+f.Detail)
 	case "rejected":
+		who := when(!f.Hook, "Partner") + when(f.Hook, "Webhook")
 		switch {
 		case f.Words != "":
-			return `Partner refused: "` + f.Words + `"`
+			return who + ` refused: "` + f.Words + `"`
 		case f.Status != 0:
-			return "Partner refused: status " + strconv.Itoa(f.Status)
+			return who + " refused: status " + strconv.Itoa(f.Status)
 		}
-		return "Partner refused"
+		return who + " refused"
 	case "credential":
-		return "Partner refuses our login" + when(f.Status != 0, " ("+strconv.Itoa(f.Status)+")")
+		return when(!f.Hook, "Partner refuses our login") + when(f.Hook, "Webhook refuses our signature") + when(f.Status != 0, " ("+strconv.Itoa(f.Status)+")")
 	case "receipt-invalid":
 		return "Receipt not trusted; partner probably has it"
 	case "receipt-missing":
@@ -59,6 +73,19 @@ func Reason(reason string, f ReasonFacts) string {
 	return reason
 }
 
+// ReasonGroupReceived is ReasonGroup for letters of what a partner sent us.
+func ReasonGroupReceived(reason string) string {
+	switch reason {
+	case "signature":
+		return "Received, and we refused it: signature or encryption"
+	case "format":
+		return "Received, and we refused it: malformed, or not as agreed"
+	case "local":
+		return "Received, and could not be handed on"
+	}
+	return "Received: " + ReasonGroup(reason)
+}
+
 // ReasonGroup says why the letters of a group exist: what holds for all of
 // them, without the numbers of one.
 func ReasonGroup(reason string) string {
@@ -73,6 +100,8 @@ func ReasonGroup(reason string) string {
 		return "No receipt in time; partner may have it"
 	case "local":
 		return "A fault of our own side"
+	case "signature":
+		return "A signature or encryption was rejected"
 	case "unknown-outcome":
 		return "Connection broke while or after it was sent"
 	}
@@ -84,6 +113,20 @@ func tried(n int) string {
 		return "not tried"
 	}
 	return "tried " + Count(n, "time", "times")
+}
+
+// ClosedProcessed says how the letter of a received document ended. post: of
+// its way to a webhook.
+func ClosedProcessed(end string, post bool) string {
+	switch {
+	case end == "superseded" && post:
+		return "Put into the folder instead"
+	case end == "superseded":
+		return "Opened again and accepted"
+	case end == "delivered" && !post:
+		return "Handed on"
+	}
+	return ClosedAs(end)
 }
 
 // ClosedAs says how a letter ended.

@@ -33,6 +33,8 @@ func verdict(f VerdictFacts) string {
 	case f.State == "dead" && f.Unsure:
 		why, _, _ := strings.Cut(f.Reason, "; partner") // said already
 		return Uncertain + ". " + why
+	case f.State == "dead" && f.Inbound && strings.HasPrefix(f.Reason, weRefused):
+		return f.Reason
 	case f.State == "dead" && f.Inbound:
 		return "Not handed on: " + lower(f.Reason)
 	case f.State == "dead" && strings.HasPrefix(f.Reason, "Not delivered"):
@@ -42,7 +44,7 @@ func verdict(f VerdictFacts) string {
 	case f.State == "delivered" && f.Inbound:
 		return "Received from " + f.Partner + ", handed on " + at
 	case f.State == "received":
-		return "Received from " + f.Partner + ", receipt given. Not handed on yet."
+		return "Received from " + f.Partner + ", receipt given. Not handed on yet" + strings.TrimPrefix(f.Sentence, received)
 	case f.State == "delivered" && f.Proof == "receipt":
 		return "Delivered " + at + when(f.Late > 0, ", "+Span(f.Late)+" after it was given up") + ", " + proof(f)
 	case f.State == "delivered":

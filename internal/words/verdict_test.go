@@ -22,6 +22,7 @@ func TestVerdicts(t *testing.T) {
 		"Not handed on: our side: the folder is full.":                                             {State: "dead", Inbound: true, Reason: "Our side: the folder is full"},
 		"Received from Northwind, handed on 02:13.":                                                {State: "delivered", Inbound: true},
 		"Received from Northwind, receipt given. Not handed on yet.":                               {State: "received", Inbound: true},
+		"Received from Northwind, receipt given. Not handed on yet: waits for its webhook.":        {State: "received", Inbound: true, Sentence: "Received, receipt given: waits for its webhook"},
 		"Refused at the door: it is a test.":                                                       {State: "refused", Sentence: "Refused at the door: it is a test."},
 		"In line (3rd).":                                                                           {State: "queued", Sentence: "In line (3rd)"},
 		"Next try 02:14:07. Unknown: partner may have it.":                                         {State: "waiting", Sentence: "Next try 02:14:07", Unsure: true},
@@ -40,7 +41,7 @@ func TestEveryReasonHasAdvice(t *testing.T) {
 	t.Parallel()
 	seen := map[string]fault.Reason{}
 	for _, r := range fault.Reasons {
-		a := words.Advise(string(r), false)
+		a := words.Advise(string(r))
 		if !strings.HasSuffix(a.Do, ".") || a.Call == "" {
 			t.Errorf("%s: %+v", r, a)
 		}
@@ -50,11 +51,11 @@ func TestEveryReasonHasAdvice(t *testing.T) {
 		seen[a.Do] = r
 	}
 	for _, r := range []fault.Reason{fault.ReasonSignature, fault.ReasonFormat, fault.ReasonLocal} {
-		if in := words.Advise(string(r), true); in == words.Advise(string(r), false) || !strings.HasSuffix(in.Do, ".") {
+		if in := words.AdviseReceived(string(r), ""); in == words.Advise(string(r)) || !strings.HasSuffix(in.Do, ".") {
 			t.Errorf("%s, received: %+v", r, in)
 		}
 	}
-	if a := words.Advise("later", false); a.Do == "" {
+	if a := words.Advise("later"); a.Do == "" {
 		t.Error("an unknown reason has no next step")
 	}
 }

@@ -88,6 +88,8 @@ func TestMessageSaysEveryState(t *testing.T) {
 		{words.MessageFacts{State: "superseded"}, "Replaced by a newer edition"},
 		{words.MessageFacts{State: "discarded", By: "Kim", Note: "test file"}, `Discarded by Kim: "test file"`},
 		{words.MessageFacts{State: "received"}, "Received, receipt given"},
+		{words.MessageFacts{State: "received", Detail: "waits for its webhook"}, "Received, receipt given: waits for its webhook"},
+		{words.MessageFacts{State: "delivered", Proof: "http-only", Hook: true}, "Taken by the webhook"},
 	} {
 		tc.facts.Now, tc.facts.Zone = now, berlin
 		if got := words.Message(tc.facts); got != tc.want {
@@ -145,6 +147,7 @@ func TestReasonSaysEveryReason(t *testing.T) {
 	}{
 		{"circuit-open", words.ReasonFacts{}, "Not delivered: partner was down (not tried)"},
 		{"max-attempts", words.ReasonFacts{Tried: 1}, "Tried 1 time without success"},
+		{"max-attempts", words.ReasonFacts{Tried: 1, Contradicted: true}, "They refused it, then sent a receipt that says yes"},
 		{"rejected", words.ReasonFacts{Status: 403}, "Partner refused: status 403"},
 		{"unknown-outcome", words.ReasonFacts{Partly: true}, "Connection broke while it was being sent"},
 	} {

@@ -1,0 +1,152 @@
+package words
+
+import "strings"
+
+// Refusal is why we refused a message of a partner, as far as the next step
+// depends on it.
+type Refusal string
+
+// Refusals. OtherRefusal is one that fits none of them.
+const (
+	OtherRefusal      Refusal = ""
+	NotForUs          Refusal = "not-for-us"         // encrypted for a certificate that we have no key for
+	NotDecryptable    Refusal = "not-decryptable"    // encrypted, and damaged or not as agreed
+	UnknownSigner     Refusal = "unknown-signer"     // by a certificate that is not on file, or not in force
+	BadSignature      Refusal = "bad-signature"      // by a certificate on file, and wrong
+	ChangedOnTheWay   Refusal = "changed"            // the content is not what was signed
+	LessThanDemanded  Refusal = "less-than-demanded" // of signature or encryption
+	NoLogin           Refusal = "no-login"           // without the client certificate
+	ReceiptElsewhere  Refusal = "receipt-elsewhere"  // at an address that is not listed
+	ReceiptNotOurs    Refusal = "receipt-not-ours"   // of a kind that we cannot make
+	NotDecompressible Refusal = "not-decompressible"
+	BadCMS            Refusal = "bad-cms"
+	BadMIME           Refusal = "bad-mime"
+	BadMessageID      Refusal = "bad-message-id"
+)
+
+// signal is a piece of a problem that tells the refusal.
+type signal struct {
+	says string
+	is   Refusal
+}
+
+// beginnings tell problems in which names of certificates or addresses follow,
+// which their owners chose.
+var beginnings = []signal{
+	{"the request came ", NoLogin},
+	{"the receipt is asked for at an address", ReceiptElsewhere},
+	{"message is encrypted for ", NotForUs},
+	{"the message is signed by ", UnknownSigner},
+}
+
+// signals tell the others; the first that is there counts. A test holds them to
+// the sentences of package as2.
+var signals = []signal{
+	{"as2.receive.", LessThanDemanded},
+	{"cannot be decrypted", NotDecryptable},
+	{"behind the end of what was encrypted", NotDecryptable},
+	{"not a certificate on file", UnknownSigner},
+	{"nobody signed the message", BadSignature},
+	{"does not verify", BadSignature},
+	{"is not what was signed", ChangedOnTheWay},
+	{"signature carries content", ChangedOnTheWay},
+	{"multipart/signed", ChangedOnTheWay},
+	{"we have no key in force", ReceiptNotOurs},
+	{"is required that", ReceiptNotOurs},
+	{"compressed", NotDecompressible},
+	{"Message-ID", BadMessageID},
+	{"CMS", BadCMS},
+	{"unsupported algorithm", BadCMS},
+	{"MIME", BadMIME},
+	{"multipart", BadMIME},
+	{"layer", BadMIME},
+	{"signed more than once", BadMIME},
+}
+
+// RefusalOf tells a refusal by the problem that its letter names.
+func RefusalOf(problem string) Refusal {
+	for _, s := range beginnings {
+		if strings.HasPrefix(problem, s.says) {
+			return s.is
+		}
+	}
+	if strings.HasPrefix(problem, "signature by ") { // and whose, which may be any text
+		problem = problem[strings.LastIndex(problem, ": ")+1:]
+	}
+	for _, s := range signals {
+		if strings.Contains(problem, s.says) {
+			return s.is
+		}
+	}
+	return OtherRefusal
+}
+
+// Title says in one line what was wrong; serial numbers and fingerprints stand
+// in the problem.
+func (r Refusal) Title() string {
+	switch r {
+	case NotForUs:
+		return "encrypted for a certificate that we have no key for"
+	case NotDecryptable:
+		return "it cannot be decrypted"
+	case UnknownSigner:
+		return "signed by an unknown certificate"
+	case BadSignature:
+		return "its signature is wrong"
+	case ChangedOnTheWay:
+		return "its content is not what was signed"
+	case LessThanDemanded:
+		return "less signed or encrypted than we demand"
+	case NoLogin:
+		return "it came without their client certificate"
+	case ReceiptElsewhere:
+		return "they want the receipt at an address that is not listed"
+	case ReceiptNotOurs:
+		return "they want a receipt that we cannot make"
+	case NotDecompressible:
+		return "its compressed layer cannot be read"
+	case BadCMS:
+		return "its signed or encrypted layer cannot be read"
+	case BadMIME:
+		return "its MIME structure cannot be read"
+	case BadMessageID:
+		return "its Message-ID is missing or malformed"
+	}
+	return "not as agreed, or malformed"
+}
+
+// Advise says what to do about it.
+func (r Refusal) Advise() Advice {
+	const (
+		again  = ", then process it again, or have them send it again."
+		resend = " They were told that it failed, and must send it again: what came stays as it is."
+	)
+	switch r {
+	case NotForUs:
+		return Advice{"They encrypt to a certificate that is not one of ours, mostly an old one. Send them ours (edigw cert export) and have them send it again. Or put the old key back into edigw.yaml" + again,
+			"The partner, with the serial numbers that the letter names: which certificate of ours do they have?"}
+	case UnknownSigner:
+		return Advice{"Compare the fingerprint with the partner by phone and import the certificate that they sign with; one that is on file and not in force: change its dates. Then process it again, or have them send it again.",
+			"The partner, with the fingerprints: which certificate do they sign with now?"}
+	case NoLogin:
+		return Advice{"Ask them to show a client certificate that tls.inbound lists, or list the one that they show in the partner's file and reload. Its body was not read, so they must send it again.",
+			"The partner: with which client certificate do they connect?"}
+	case LessThanDemanded:
+		return Advice{"Ask them to sign and encrypt as agreed and to send it again. Or, if you may, lower what the letter names (as2.receive.require or digest), reload, and process it again.",
+			"The partner: what do they sign and encrypt with?"}
+	case ReceiptElsewhere:
+		return Advice{"If the address is theirs, add it to as2.receive.receipt_urls in the partner's file, reload, and process it again. If not, tell them: nothing was posted there.",
+			"The partner: where do they want their receipts?"}
+	case ReceiptNotOurs:
+		return Advice{"If the letter says that we have no key in force, take the next one into use and process it again. Else ask them for a signed receipt in PKCS #7 with SHA-256." + resend,
+			"The partner: what receipt does their software ask for?"}
+	case NotDecryptable, BadSignature, ChangedOnTheWay:
+		return Advice{"No certificate mends this: the bytes are not those that they made, or their software made them wrongly. Have them send it again; if it stays so, look for a proxy or scanner on the way." + resend,
+			"The partner, with the Message-ID: what did their software send?"}
+	case NotDecompressible, BadCMS, BadMIME, BadMessageID:
+		return Advice{"Tell the partner what the letter says; nothing on our side mends it." + resend,
+			"The partner, with the Message-ID and the sentence of the letter."}
+	}
+	return Advice{"If the letter names a setting, correct it and process it again. Else tell the partner what is wrong." + resend,
+		"The partner, with the Message-ID and the sentence of the letter."}
+}
