@@ -13,26 +13,37 @@ import (
 	"edigw/partner"
 )
 
-// Import is a certificate that somebody wants to be used.
+// Import is a certificate, or a key of ours with its certificate, that somebody
+// wants to be used.
 type Import struct {
-	Partner     string
-	Uses        []string // of partner.UseVerify, UseEncrypt, UseTLSTrust
+	Partner     string   // whose connection it serves; partner.OwnerGateway: our own key
+	Uses        []string // as of partner.Import
 	From        string   // first day or instant of its use, as written; empty: when the certificate begins
-	Certificate []byte   // PEM, DER or P7B, as it was sent
+	Certificate []byte   // as it was sent: PEM, DER or P7B; with a key P12 or PEM
+	Password    string   // of the P12
 	By          fault.Actor
 }
 
-// newCertificate is the body of an import.
+// newCertificate is the body of an import for a partner.
 type newCertificate struct {
-	Certificate []byte   `json:"certificate" doc:"PEM, DER or P7B, in base64"`
-	Use         []string `json:"use,omitempty" doc:"of verify, encrypt, tls-trust; without it verify and encrypt"`
+	Certificate []byte   `json:"certificate" doc:"PEM, DER or P7B, in base64; for tls-client a P12, or PEM with key and certificate"`
+	Use         []string `json:"use,omitempty" doc:"of verify, encrypt, tls-trust, or tls-client alone, which needs the scope admin; without it verify and encrypt"`
 	From        string   `json:"from,omitempty" doc:"first day or instant of its use"`
+	Password    string   `json:"password,omitempty" doc:"of the P12"`
+}
+
+// newKey is the body of an import of our own.
+type newKey struct {
+	Key      []byte   `json:"key" doc:"P12, or PEM with the key and its certificates, in base64"`
+	Use      []string `json:"use" doc:"of sign, decrypt"`
+	From     string   `json:"from,omitempty" doc:"first day or instant of its use, in UTC"`
+	Password string   `json:"password,omitempty" doc:"of the P12; kept in a file below secrets/"`
 }
 
 // Importer puts certificates into the settings and reloads them.
 type Importer interface {
-	// Import gives the partner's certificates as they are then. What cannot
-	// be used is a *Problem.
+	// Import gives the owner's certificates as they are then. What cannot be
+	// used is a *Problem, which never holds the password.
 	Import(ctx context.Context, i Import) ([]partner.CertificateInfo, error)
 }
 
@@ -42,7 +53,11 @@ type certificate struct {
 	DaysLeft int `json:"days_left" doc:"of its use; negative when it has ended"`
 }
 
-var importUses = []string{partner.UseVerify, partner.UseEncrypt, partner.UseTLSTrust}
+// Uses that can be asked for, of a partner's certificates and of our own keys.
+var (
+	importUses = []string{partner.UseVerify, partner.UseEncrypt, partner.UseTLSTrust, partner.UseTLSClient}
+	ownUses    = []string{partner.UseSign, partner.UseDecrypt}
+)
 
 func (a *API) certificateRoutes() []route {
 	routes := []route{{
@@ -53,6 +68,9 @@ func (a *API) certificateRoutes() []route {
 		routes = append(routes, route{
 			method: http.MethodPost, path: "/partners/{partner}/certificates", scope: access.Operate, about: "Import a partner's certificate; the settings are reloaded with it.",
 			in: newCertificate{}, out: list[certificate]{}, status: http.StatusOK, also: []Slug{NotFound, Conflict, TooLarge}, do: a.importCertificate,
+		}, route{
+			method: http.MethodPost, path: "/certificates", scope: access.Admin, about: "Import a key of our own with its certificate; the settings are reloaded with it.",
+			in: newKey{}, out: list[certificate]{}, status: http.StatusOK, also: []Slug{Conflict, TooLarge}, do: a.importKey,
 		})
 	}
 	return routes
@@ -92,13 +110,41 @@ func (a *API) importCertificate(c *call) error {
 	if len(in.Certificate) == 0 {
 		return bad("certificate", "Send the certificate: PEM, DER or P7B, in base64.")
 	}
-	for _, use := range in.Use {
-		if !slices.Contains(importUses, use) {
-			return bad("use", "There is no use %.80q; there are %s.", use, strings.Join(importUses, ", "))
-		}
-	}
 	if len(in.Use) == 0 {
 		in.Use = []string{partner.UseVerify, partner.UseEncrypt}
+	}
+	if slices.Contains(in.Use, partner.UseTLSClient) {
+		if err := c.who.may(access.Admin); err != nil {
+			return err
+		}
+	}
+	id, err := a.named(c)
+	if err != nil {
+		return err
+	}
+	return a.take(c, importUses, Import{Partner: id, Uses: in.Use, From: in.From, Certificate: in.Certificate, Password: in.Password})
+}
+
+func (a *API) importKey(c *call) error {
+	var in newKey
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	switch {
+	case len(in.Key) == 0:
+		return bad("key", "Send the key with its certificate: P12, or PEM, in base64.")
+	case len(in.Use) == 0:
+		return bad("use", "Say what it is for: %s.", strings.Join(ownUses, ", "))
+	}
+	return a.take(c, ownUses, Import{Partner: partner.OwnerGateway, Uses: in.Use, From: in.From, Certificate: in.Key, Password: in.Password})
+}
+
+// take imports what is asked for with uses that there are.
+func (a *API) take(c *call, uses []string, in Import) error {
+	for _, use := range in.Uses {
+		if !slices.Contains(uses, use) {
+			return bad("use", "There is no use %.80q; there are %s.", use, strings.Join(uses, ", "))
+		}
 	}
 	if in.From != "" {
 		var m conf.Moment
@@ -106,11 +152,8 @@ func (a *API) importCertificate(c *call) error {
 			return bad("from", "This is %s.", err)
 		}
 	}
-	id, err := a.named(c)
-	if err != nil {
-		return err
-	}
-	all, err := a.Importer.Import(c.r.Context(), Import{Partner: id, Uses: in.Use, From: in.From, Certificate: in.Certificate, By: c.actor})
+	in.By = c.actor
+	all, err := a.Importer.Import(c.r.Context(), in)
 	if err != nil {
 		return err
 	}

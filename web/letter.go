@@ -59,6 +59,7 @@ type letter struct {
 	Detail    string     `json:"detail" doc:"the last error"`
 	Attempts  int        `json:"attempts" doc:"of the round that ended"`
 	Uncertain bool       `json:"uncertain" doc:"the partner may have it"`
+	Contra    bool       `json:"contradicted" doc:"the partner refused it, then acknowledged it, and nothing was sent in between"`
 	Overtaken bool       `json:"overtaken"`
 	Overdue   bool       `json:"overdue"`
 	Again     bool       `json:"failed_again" doc:"a replay failed"`
@@ -83,6 +84,7 @@ type letterGroup struct {
 	Reason    string     `json:"reason"`
 	Cause     string     `json:"cause"`
 	Outage    string     `json:"outage"`
+	Direction string     `json:"direction" enum:"out,in"`
 	Open      int        `json:"open"`
 	Replaying int        `json:"replaying"`
 	Uncertain int        `json:"uncertain"`
@@ -128,17 +130,18 @@ var letterParams = []param{
 	{name: "status", about: "all without it", enum: texts(letterStatuses)},
 	{name: "outage", about: "only of this outage"},
 	{name: "cause", about: "only of this cause"},
+	{name: "direction", about: "out: of what we send; in: of what partners sent, which is processed again instead of replayed", enum: directions},
 }
 
 func (a *API) letterRoutes() []route {
-	action := func(name, about string, out any, act func(*API, *call, string, dlq.Ask) (any, error)) route {
+	var action letterAction = func(name, about string, out any, act func(*API, *call, string, dlq.Ask) (any, error)) route {
 		return route{method: http.MethodPost, path: "/letters/{id}/" + name, scope: access.Operate, about: about, in: ask{}, out: out,
 			status: http.StatusAccepted, also: []Slug{NotFound, Conflict, ConfirmNeeded, DiskFull}, do: func(c *call) error { return a.actOnLetter(c, act) }}
 	}
 	return []route{
 		{method: http.MethodGet, path: "/letters", scope: access.Read, about: "Letters, newest first.", query: slices.Concat(letterParams, span, paging),
 			out: list[letter]{}, status: http.StatusOK, do: a.listLetters},
-		{method: http.MethodGet, path: "/letters/groups", scope: access.Read, about: "Open and replaying letters by partner, reason, cause and outage.",
+		{method: http.MethodGet, path: "/letters/groups", scope: access.Read, about: "Open and replaying letters by partner, reason, cause, outage and direction.",
 			query: slices.Concat(letterParams, span, paging), out: list[letterGroup]{}, status: http.StatusOK, do: a.listGroups},
 		{method: http.MethodGet, path: "/letters/{id}", scope: access.Read, about: "A letter with the last exchange.",
 			out: wholeLetter{}, status: http.StatusOK, also: []Slug{NotFound}, do: a.showLetter},
@@ -147,34 +150,9 @@ func (a *API) letterRoutes() []route {
 		action("settle", "Close on the partner's word.", letter{}, settleLetter),
 		action("discard", "Give the document up; a reason is required.", letter{}, discardLetter),
 		action("undo", "Take back a replay that has not started.", letter{}, undoLetter),
-		action("process", "Hand a received document on again.", letter{}, processLetter),
+		a.processRoute(action),
 		a.editRoute(),
 	}
-}
-
-// processLetter hands on what a partner sent and what could not be put into
-// his folder.
-func processLetter(a *API, c *call, id string, what dlq.Ask) (any, error) {
-	ctx := c.r.Context()
-	l, err := a.Ledger.Letter(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if l.Status != queue.LetterOpen {
-		return nil, &Problem{Slug: Conflict, Detail: "This letter is " + string(l.Status) + " already.", Letter: id}
-	}
-	if err := a.Received.Process(ctx, l.Message, what.Actor, what.Note); err != nil {
-		return nil, err
-	}
-	l, err = a.Ledger.Letter(ctx, id)
-	return viewLetter(l), err
-}
-
-// Received takes up again what partners sent.
-type Received interface {
-	// Process hands a received document on once more. What cannot be is a
-	// *Problem.
-	Process(ctx context.Context, message string, by fault.Actor, note string) error
 }
 
 func (a *API) listLetters(c *call) error {
@@ -205,6 +183,11 @@ func letterFilter(c *call) (f queue.LetterFilter, p queue.Page, err error) {
 	if f.Cause, err = c.word("cause"); err != nil {
 		return f, p, err
 	}
+	direction, err := choice(c, "direction", directions)
+	if err != nil {
+		return f, p, err
+	}
+	f.Direction = queue.Direction(direction)
 	if f.From, f.To, err = c.span(); err != nil {
 		return f, p, err
 	}
@@ -303,13 +286,13 @@ func undoLetter(a *API, c *call, id string, what dlq.Ask) (any, error) {
 func viewLetter(l queue.Letter) letter {
 	return letter{
 		ID: l.ID, Message: l.Message, Partner: l.Partner, Protocol: l.Protocol, Direction: string(l.Direction), Reason: string(l.Reason), Class: string(l.Class),
-		Cause: l.Cause, Status: string(l.Status), ClosedAs: string(l.ClosedAs), Detail: l.Detail, Attempts: l.Attempts, Uncertain: l.Uncertain,
+		Cause: l.Cause, Status: string(l.Status), ClosedAs: string(l.ClosedAs), Detail: l.Detail, Attempts: l.Attempts, Uncertain: l.Uncertain, Contra: l.Contradicted(),
 		Overtaken: l.Overtaken, Overdue: l.Overdue, Again: l.Again, Outage: l.Outage, Created: when(l.Created), First: when(l.First),
 		Replayed: when(l.Replayed), Closed: when(l.Closed), Actor: l.Actor.Name, Note: l.Note,
 	}
 }
 
 func viewGroup(g queue.LetterGroup) letterGroup {
-	return letterGroup{Partner: g.Partner, Reason: string(g.Reason), Cause: g.Cause, Outage: g.Outage, Open: g.Open, Replaying: g.Replaying,
+	return letterGroup{Partner: g.Partner, Reason: string(g.Reason), Cause: g.Cause, Outage: g.Outage, Direction: string(g.Direction), Open: g.Open, Replaying: g.Replaying,
 		Uncertain: g.Uncertain, Oldest: when(g.Oldest), Newest: when(g.Newest)}
 }

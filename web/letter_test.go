@@ -19,7 +19,7 @@ func TestALetterHasTheMembersThatScriptsRelyOn(t *testing.T) {
 	b.get("/letters/" + m.Letter).want(http.StatusOK).json(&got)
 	for name, want := range map[string]any{
 		"id": m.Letter, "message": m.ID, "partner": "northwind", "reason": "circuit-open", "status": "open", "closed_as": "", "detail": "connection refused",
-		"created": "2026-12-01T02:10:00Z", "outage": "OUT-231", "uncertain": false, "overtaken": false, "closed": nil,
+		"created": "2026-12-01T02:10:00Z", "outage": "OUT-231", "uncertain": false, "contradicted": false, "overtaken": false, "closed": nil,
 	} {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s is %v, want %v", name, v, want)

@@ -43,8 +43,8 @@ func (a *API) messageRoutes() []route {
 			out: list[message]{}, status: http.StatusOK, do: a.listMessages},
 		{method: http.MethodGet, path: "/messages/{id}", scope: access.Read, own: true, about: "A message with attempts and timeline.",
 			out: wholeMessage{}, status: http.StatusOK, also: one, do: a.showMessage},
-		{method: http.MethodGet, path: "/messages/{id}/payload", scope: access.Read, about: "The document; the view is audited.",
-			media: "application/octet-stream", status: http.StatusOK, also: one, do: a.payload},
+		{method: http.MethodGet, path: "/messages/{id}/payload", scope: access.Read, about: "The document, or one of its files; the view is audited.",
+			query: []param{partParam}, media: "application/octet-stream", status: http.StatusOK, also: []Slug{NotFound, Conflict}, do: a.payload},
 		{method: http.MethodGet, path: "/messages/{id}/evidence", scope: access.Read, about: "The proof of a delivery, with the commands that check it; the view is audited.",
 			media: "application/zip", status: http.StatusOK, also: one, do: a.evidence},
 		{method: http.MethodPost, path: "/messages/{id}/cancel", scope: access.Operate, about: "Take a message out of the line.",
@@ -166,6 +166,9 @@ func (a *API) whole(ctx context.Context, m queue.Message) (v wholeMessage, err e
 	}
 	letters, err := a.Ledger.LettersOf(ctx, m.ID)
 	if err != nil {
+		return v, err
+	}
+	if v.Received, err = a.viewInbound(ctx, m, events); err != nil {
 		return v, err
 	}
 	v.Timeline = listOf(events, "", viewEvent).Items

@@ -15,6 +15,7 @@ type message struct {
 	Partner       string      `json:"partner"`
 	Protocol      string      `json:"protocol"`
 	Direction     string      `json:"direction" enum:"out,in"`
+	Kind          string      `json:"kind" enum:"document,receipt,webhook" doc:"receipt: an asynchronous MDN that we owe; webhook: a received document on its way to a webhook"`
 	State         string      `json:"state"`
 	Why           string      `json:"why" doc:"what it waits for"`
 	NextAt        *time.Time  `json:"next_at"`
@@ -84,9 +85,10 @@ type reference struct {
 // wholeMessage is a message with all that became of it.
 type wholeMessage struct {
 	message
-	Timeline []event  `json:"timeline" doc:"the newest 1,000, oldest first"`
-	Builds   []build  `json:"builds"`
-	Letters  []letter `json:"letters" doc:"oldest first"`
+	Timeline []event   `json:"timeline" doc:"the newest 1,000, oldest first"`
+	Builds   []build   `json:"builds"`
+	Letters  []letter  `json:"letters" doc:"oldest first"`
+	Received *received `json:"received,omitempty" doc:"of a received message: how it came, and what we answered"`
 }
 
 // build is one set of wire bytes on the wire.
@@ -101,7 +103,7 @@ type build struct {
 
 func viewMessage(m queue.Message, s queue.Shown, attempts []queue.Attempt) message {
 	v := message{
-		ID: m.ID, MessageID: m.MessageID, Key: m.Key, Partner: m.Partner, Protocol: m.Protocol, Direction: string(m.Direction),
+		ID: m.ID, MessageID: m.MessageID, Key: m.Key, Partner: m.Partner, Protocol: m.Protocol, Direction: string(m.Direction), Kind: string(m.Kind),
 		State: string(s.State), Why: string(s.Why), NextAt: when(s.Next), Detail: m.Detail, Uncertain: m.Uncertain, Overtaken: m.Overtaken, Overdue: m.Overdue,
 		Proof: string(m.Proof), Attempts: listOf(attempts, "", viewAttempt).Items, References: []reference{}, DocumentType: m.Business.Type,
 		FileName: m.Payload.FileName, ContentType: m.Payload.ContentType, Size: m.Payload.Size, SHA256: m.Payload.SHA256, DeliverBy: when(m.DeliverBy),

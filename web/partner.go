@@ -18,6 +18,8 @@ import (
 type Lanes interface {
 	// View shows the lane of a partner's documents.
 	View(partner string) queue.LaneView
+	// LaneView shows any lane by its key.
+	LaneView(key string) queue.LaneView
 	// Overlay says how a message in line is shown; position is its place in
 	// line, 0 the first.
 	Overlay(m queue.Message, position int) queue.Shown
@@ -69,9 +71,19 @@ type wholePartner struct {
 	partnerState
 	Owner    owner             `json:"owner"`
 	Schedule string            `json:"schedule" doc:"of retries, in words"`
+	Besides  []sideLane        `json:"other_lanes" doc:"of receipts that we owe and of the webhook: those in which something waits"`
 	Charged  []charge          `json:"failed_tests" doc:"tests that were charged to the lane, newest last"`
 	Settings []partner.Setting `json:"settings" doc:"what is in force, and where it comes from"`
 	Test     *check            `json:"test,omitempty" doc:"of a connection test: what it found"`
+}
+
+// sideLane is a lane of a partner that carries no documents to him.
+type sideLane struct {
+	Lane    string     `json:"lane" doc:"ID/receipts or ID/webhook"`
+	State   string     `json:"state"`
+	Since   *time.Time `json:"since"`
+	NextAt  *time.Time `json:"next_at"`
+	Waiting int        `json:"waiting"`
 }
 
 // owner is whom to call.
@@ -197,10 +209,28 @@ func (a *API) answerPartner(c *call, found *check) error {
 	if known {
 		v.Owner, v.Schedule = owner(p.Owner), p.Schedule()
 	}
+	if v.Besides, err = a.sideLanes(c.r.Context(), id); err != nil {
+		return err
+	}
 	for _, one := range a.Lanes.View(id).Charged {
 		v.Charged = append(v.Charged, charge{when(one.At), one.Message, one.Detail})
 	}
 	return c.answer(http.StatusOK, v)
+}
+
+// sideLanes are the lanes of a partner, besides that of documents, in which
+// something waits.
+func (a *API) sideLanes(ctx context.Context, id string) ([]sideLane, error) {
+	all := []sideLane{}
+	depths, err := a.Ledger.PartnerDepths(ctx, id)
+	for _, d := range depths {
+		if d.Lane == queue.LaneKey(id, queue.KindDocument) || d.Lined == 0 {
+			continue
+		}
+		v := a.Lanes.LaneView(d.Lane)
+		all = append(all, sideLane{d.Lane, string(v.State), when(v.Since), when(v.Next), d.Lined})
+	}
+	return all, err
 }
 
 // stop is the body of a stop.

@@ -28,6 +28,9 @@ func (a *API) payload(c *call) error {
 	if err != nil {
 		return err
 	}
+	if part := c.query.Get("part"); part != "" {
+		return a.SendPart(c.w, c.r, m, part, c.actor)
+	}
 	return a.SendPayload(c.w, c.r, m, c.actor)
 }
 

@@ -26,6 +26,7 @@ const (
 	WrongStage       Slug = "wrong-stage"
 	TooLate          Slug = "too-late"
 	Empty            Slug = "empty"
+	BadParts         Slug = "bad-parts"
 	InProgress       Slug = "in-progress"
 	Backlog          Slug = "backlog"
 	DiskFull         Slug = "disk-full"
@@ -38,6 +39,7 @@ const (
 	ConfirmNeeded    Slug = "confirm-needed"
 	Conflict         Slug = "conflict"
 	NothingSelected  Slug = "nothing-selected"
+	StillRefused     Slug = "still-refused"
 	Stopping         Slug = "stopping"
 	Internal         Slug = "internal"
 )
@@ -51,6 +53,7 @@ var slugs = map[Slug]struct {
 	WrongStage:       {http.StatusUnprocessableEntity, "Not at this stage of the partner"},
 	TooLate:          {http.StatusUnprocessableEntity, "Deadline has passed"},
 	Empty:            {http.StatusUnprocessableEntity, "Document is empty"},
+	BadParts:         {http.StatusUnprocessableEntity, "Files cannot be taken apart"},
 	InProgress:       {http.StatusConflict, "First request with this key still running"},
 	Backlog:          {http.StatusTooManyRequests, "Too many documents wait for this partner"},
 	DiskFull:         {http.StatusInsufficientStorage, "No room on the disk"},
@@ -63,6 +66,7 @@ var slugs = map[Slug]struct {
 	ConfirmNeeded:    {http.StatusPreconditionRequired, "To be confirmed first"},
 	Conflict:         {http.StatusConflict, "Not possible any more"},
 	NothingSelected:  {http.StatusUnprocessableEntity, "Nothing selected"},
+	StillRefused:     {http.StatusUnprocessableEntity, "Still refused"},
 	Stopping:         {http.StatusServiceUnavailable, "Gateway is stopping"},
 	Internal:         {http.StatusInternalServerError, "Failed on our side"},
 }
@@ -167,6 +171,8 @@ func ProblemOf(err error) *Problem {
 		return &Problem{Slug: TooLarge, Detail: fmt.Sprintf("The body has more than %d bytes.", tooLarge.Limit)}
 	case errors.Is(err, dlq.ErrNothingSelected):
 		return &Problem{Slug: NothingSelected, Detail: capital(dlq.ErrNothingSelected.Error()) + "."}
+	case errors.Is(err, dlq.ErrOnlyReceived):
+		return &Problem{Slug: NothingSelected, Detail: capital(dlq.ErrOnlyReceived.Error()) + "."}
 	case errors.Is(err, queue.ErrBadCursor):
 		return bad("cursor", "This is no cursor of this list: begin without one.")
 	case errors.Is(err, queue.ErrNotFound):

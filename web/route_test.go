@@ -74,7 +74,7 @@ func TestTheCallsOfInterfacesExist(t *testing.T) {
 		"POST /letters/l/recheck", "POST /letters/l/settle", "POST /letters/l/discard", "POST /letters/l/undo",
 		"POST /messages/m/cancel", "POST /messages/m/again", "GET /outages", "GET /outages/o", "GET /partners", "GET /partners/p",
 		"POST /partners/p/stop", "POST /partners/p/start", "POST /partners/p/trip", "POST /partners/p/reset", "POST /partners/p/test", "POST /partners/p/certificates",
-		"GET /alerts", "POST /alerts/a/acknowledge", "GET /audit", "GET /certificates", "GET /openapi.json", "POST /reload",
+		"GET /alerts", "POST /alerts/a/acknowledge", "GET /audit", "GET /certificates", "POST /certificates", "GET /openapi.json", "POST /reload",
 	} {
 		method, path, _ := strings.Cut(call, " ")
 		if !b.router.Match(chi.NewRouteContext(), method, Base+path) {

@@ -150,6 +150,7 @@ type lanes struct {
 	fail    error
 	imports []Import
 	acks    map[string]bool
+	inbound map[string]Inbound // by message
 }
 
 func newLanes() *lanes {
@@ -462,3 +463,5 @@ var errBroken = errors.New("the disk is broken at /secret/place")
 func (l *lanes) Process(_ context.Context, message string, _ fault.Actor, note string) error {
 	return l.note("process %s %s", message, note)
 }
+
+func (l *lanes) Processing(context.Context, string) (Processing, error) { return Processing{}, nil }

@@ -52,7 +52,7 @@ type Intake interface {
 
 func (a *API) submitRoutes() []route {
 	return []route{{
-		method: http.MethodPost, path: "/partners/{partner}/messages", scope: access.Send, about: "Hand in a document; the body is the document itself.",
+		method: http.MethodPost, path: "/partners/{partner}/messages", scope: access.Send, about: "Hand in a document; the body is the document itself, or multipart/related with several files.",
 		header: []param{
 			{name: "Idempotency-Key", about: "a key of its own for each document; else one is derived from its envelope"},
 			{name: "Content-Disposition", about: "the file's name"},
@@ -60,7 +60,7 @@ func (a *API) submitRoutes() []route {
 			{name: "Correlation-Id", about: "for search, else the request id"},
 		},
 		media: "application/octet-stream", out: submitted{}, status: http.StatusAccepted,
-		also: []Slug{NotFound, KeyReused, WrongStage, TooLate, Empty, InProgress, Backlog, DiskFull, TooLarge}, do: a.submit,
+		also: []Slug{NotFound, KeyReused, WrongStage, TooLate, Empty, BadParts, InProgress, Backlog, DiskFull, TooLarge}, do: a.submit,
 	}}
 }
 

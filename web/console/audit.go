@@ -84,7 +84,7 @@ func told(e queue.Event) (what, text string) {
 		return words.Rechecked, plain(text)
 	}
 	if as := e.Facts["as"]; e.Type == queue.EventLetterClosed && as == e.Text {
-		return words.Milestone(string(e.Type)), words.ClosedAs(as)
+		return words.Milestone(string(e.Type)), closedAs(as, e.Lane, e.Partner)
 	}
 	return words.Milestone(string(e.Type)), plain(e.Text)
 }

@@ -65,6 +65,7 @@ type partnerRow struct {
 	Deadline moment
 	Outage   string
 	Stale    bool
+	Others   []string // how its other lanes stand, if they ail
 	Button   *button
 }
 
@@ -76,6 +77,7 @@ type standing struct {
 	lane     queue.LaneView
 	depth    queue.Depth
 	letters  int
+	others   []sideLane       // its lanes besides documents that ail
 	settings *partner.Partner // nil: its file is gone
 }
 
@@ -84,7 +86,7 @@ type standing struct {
 func (s *standing) needs() bool {
 	switch s.lane.State {
 	case queue.LaneSending, queue.LaneStopped, queue.LaneBlackout, queue.LaneWindow:
-		return s.letters > 0 || s.settings != nil && s.settings.Stale
+		return s.letters > 0 || len(s.others) > 0 || s.settings != nil && s.settings.Stale
 	}
 	return true
 }
@@ -216,8 +218,12 @@ func (c *Console) lookOver(ctx context.Context, now time.Time) (o overview, err 
 	}
 	settings := c.Settings()
 	depths, letters := counted(census)
+	waiting := map[string]int{}
+	for _, n := range census.Lanes {
+		waiting[n.Lane] = n.Lined
+	}
 	for _, id := range c.reader.Partners(depths) {
-		s := &standing{id: id, name: id, lane: c.Lanes.View(id), depth: depths[id], letters: letters[id]}
+		s := &standing{id: id, name: id, lane: c.Lanes.View(id), depth: depths[id], letters: letters[id], others: c.sideLanes(id, waiting)}
 		if p, known := settings.Partner(id); known {
 			s.settings, s.name = p, p.Name
 		}
@@ -335,36 +341,6 @@ func (c *Console) boardFacts(v *visit, o overview) words.BoardFacts {
 	return f
 }
 
-// strip is the figures of the whole gateway.
-func (c *Console) strip(v *visit, o overview) []stripItem {
-	items := []stripItem{
-		{Label: "Dead letters", Value: words.Number(int64(o.letters)), Path: "/letters", Bad: o.letters > 0},
-		{Label: "Oldest", Value: "none", Path: "/letters"},
-		{Label: "Outages", Value: o.outages, Path: "/?show=trouble", Bad: o.outages != "0"},
-		{Label: "Certificates to renew", Value: words.Number(int64(o.ending)), Path: "/certificates", Bad: o.ending > 0},
-		{Label: "Our own network", Value: "fine"},
-		{Label: "Store", Value: orFine(o.store), Bad: o.store != ""},
-		{Label: "Alert channels", Value: orFine(o.channels), Path: "/alerts", Bad: o.channels != ""},
-	}
-	if o.store != "" { // only then do the alerts say something about it
-		items[5].Path = "/alerts"
-	}
-	if !o.oldest.IsZero() {
-		items[1].Value = words.Span(v.now.Sub(o.oldest))
-	}
-	if o.isolated.On() {
-		items[4].Value, items[4].Bad = "unreachable since "+v.at(o.isolated.Since).Clock, true
-	}
-	return items
-}
-
-func orFine(trouble string) string {
-	if trouble == "" {
-		return "fine"
-	}
-	return trouble
-}
-
 // row is a partner as the board prints it.
 func (v *visit) row(s *standing) partnerRow {
 	zone := v.zoneOf(s.settings)
@@ -372,6 +348,9 @@ func (v *visit) row(s *standing) partnerRow {
 		ID: s.id, Name: s.name, Mark: laneMark(s.lane.State), Sentence: v.laneSentence(s.lane, s.depth.Lined, s.settings), Since: v.in(s.lane.Since, zone), Next: v.in(s.lane.Next, zone),
 		Waiting: s.depth.Lined, Acks: s.depth.Acks, Letters: s.letters, Deadline: v.in(s.depth.First, zone), Outage: s.lane.Outage,
 		Stale: s.settings != nil && s.settings.Stale,
+	}
+	for _, o := range s.others {
+		r.Others = append(r.Others, o.sentence(v, s.settings))
 	}
 	r.Button = rowButton(s, v.may(access.Operate))
 	return r

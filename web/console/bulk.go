@@ -138,6 +138,8 @@ func (c *Console) replayMany(v *visit) (done, error) {
 	switch {
 	case err != nil:
 		return done{}, err
+	case ask.DryRun && plan.Job.Counts.Total == 0 && plan.Job.Counts.Inbound > 0:
+		return done{}, dlq.ErrOnlyReceived
 	case ask.DryRun && plan.Job.Counts.Total == 0:
 		return done{}, dlq.ErrNothingSelected
 	case ask.DryRun:
@@ -187,7 +189,7 @@ func (c *Console) bulkQuestion(v *visit, sel dlq.Selection, fields []field, plan
 		return question{}, err
 	}
 	unsure := plan.Codes[dlq.PossibleDuplicate]
-	f := words.ReplayFacts{Total: n.Total, Untried: n.NeverTried, Uncertain: unsure, Failed: max(0, n.Total-n.NeverTried-unsure), Overdue: n.Overdue, Newer: got.n, NewerMore: got.more, Shared: got.shared}
+	f := words.ReplayFacts{Total: n.Total, Untried: n.NeverTried, Uncertain: unsure, Failed: max(0, n.Total-n.NeverTried-unsure), Overdue: n.Overdue, Newer: got.n, NewerMore: got.more, Shared: got.shared, Inbound: n.Inbound}
 	switch sel.Filter.Reason {
 	case fault.ReasonSignature, fault.ReasonFormat, fault.ReasonRejected, fault.ReasonCredential:
 		f.Failed, f.Refused = 0, f.Failed
@@ -300,6 +302,9 @@ func (c *Console) described(j queue.ReplayJob) string {
 	}
 	if f.Reason != "" {
 		text += ": " + words.ReasonGroup(string(f.Reason))
+	}
+	if n := j.Counts.Inbound; n > 0 {
+		text += "; " + words.Count(n, "letter of a received message was", "letters of received messages were") + " left out"
 	}
 	return text
 }

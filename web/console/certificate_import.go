@@ -29,14 +29,17 @@ func (c *Console) importCertificate(v *visit) (done, error) {
 		return c.wrongCertificate(v, err.Error())
 	}
 	uses, from := v.form["use"], v.form.Get("from")
+	if slices.Equal(uses, []string{partner.UseTLSClient}) {
+		return c.importKey(v, web.Import{Partner: id, Uses: uses, From: from, Certificate: data}, "/partners/"+url.PathEscape(id)+"/settings", c.wrongCertificate)
+	}
 	begin, err := firstDay(from)
 	if err != nil {
 		return c.wrongCertificate(v, err.Error())
 	}
 	if len(uses) == 0 {
-		return c.wrongCertificate(v, "Tick what it is for: their signature, their encryption, or both.")
+		return c.wrongCertificate(v, "Tick what it is for: their signature, their encryption, or their server.")
 	}
-	found, err := partner.PreviewCertificate(uses, data, begin, v.now)
+	found, err := partner.Preview(partner.Import{Owner: id, Use: uses, Data: data, From: begin}, v.now)
 	if err != nil {
 		return c.wrongCertificate(v, sentenceOf(err)+" Ask the partner for the certificate itself, as PEM, DER or P7B: not its key, not a request for one.")
 	}
@@ -107,7 +110,11 @@ func (c *Console) inUse(v *visit, id string, uses []string) (all []fact) {
 			last = i.SHA256
 		}
 		if !slices.ContainsFunc(all, func(f fact) bool { return strings.HasPrefix(f.Name, name) }) {
-			all = append(all, fact{Name: name + ", in use now", Value: "none"})
+			none := "none"
+			if use == partner.UseTLSTrust {
+				none = "the authorities of this system; they count no more once one is listed"
+			}
+			all = append(all, fact{Name: name + ", in use now", Value: none})
 		}
 	}
 	return all

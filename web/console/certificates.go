@@ -1,14 +1,20 @@
 package console
 
 import (
+	"encoding/hex"
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"edigw/access"
+	"edigw/internal/selfsigned"
 	"edigw/internal/words"
 	"edigw/partner"
+	"edigw/web"
 )
 
 // certificatesPerPage is how many certificates are shown at once.
@@ -23,6 +29,7 @@ type certificates struct {
 	Rows  []certificateRow
 	Newer string
 	Older string
+	Key   *keyForm // nil: the user may not
 }
 
 // certificateRow is one certificate in one of its uses.
@@ -40,19 +47,30 @@ type certificateRow struct {
 	InForce   bool
 	Must      bool // it ends soon, and nothing takes over
 	Successor string
+	NextFrom  moment // when the successor is used, if that is before the end
+	Late      string // the next, which begins only after the end
+	LateBegin moment
 	Serial    string
 	Brief     string // the beginning of a long serial
 	Subject   string
 	SHA256    string
 	File      string
+	Download  string // address of a certificate of ours, for partners
 }
 
 func (c *Console) certificatePages() []page {
-	return []page{{path: "/certificates", params: []string{"owner", "show", "from"}, show: c.certificates}}
+	return []page{
+		{path: "/certificates", params: []string{"owner", "show", "from"}, show: c.certificates},
+		{path: "/certificates/ours", params: []string{"sha256"}, show: c.ourCertificate},
+	}
 }
 
 func (c *Console) certificateActions() []action {
-	return []action{{path: "/partners/{id}/certificates", do: c.importCertificate}}
+	return []action{
+		{path: "/partners/{id}/certificates", do: c.importCertificate},
+		{path: "/certificates", need: access.Admin, do: c.importOwnKey},
+		{path: "/letters/{id}/trust", do: c.trustSigner},
+	}
 }
 
 // mustAct reports whether somebody must act for a certificate of a list: its
@@ -120,7 +138,11 @@ func (l *certificateLists) of(s *partner.Snapshot, now time.Time) certificateLis
 	return made
 }
 
-func (c *Console) certificates(v *visit) (view, error) {
+func (c *Console) certificates(v *visit) (view, error) { return c.certificatesView(v, "") }
+
+// certificatesView is the page, with what was wrong with a key that was to be
+// imported.
+func (c *Console) certificatesView(v *visit, wrongKey string) (view, error) {
 	show, owner := v.query.Get("show"), v.query.Get("owner")
 	if show != "" && show != "ending" {
 		return view{}, wrong("filter", show)
@@ -149,7 +171,12 @@ func (c *Console) certificates(v *visit) (view, error) {
 	if from+certificatesPerPage < len(all) {
 		p.Older = with(v.query, "/certificates", "from", strconv.Itoa(from+certificatesPerPage))
 	}
-	return view{template: "certificates", title: "Certificates", nav: "/certificates", data: p}, nil
+	p.Key = c.ownKeyForm(v, wrongKey)
+	shown := view{template: "certificates", title: "Certificates", nav: "/certificates", data: p}
+	if wrongKey != "" {
+		shown.status, shown.topic = http.StatusBadRequest, "-" // the answer to a form has no address to look at again
+	}
+	return shown, nil
 }
 
 func unlessZero(n int) string {
@@ -173,6 +200,20 @@ func (c *Console) certificatesOf(v *visit, id string) []partner.CertificateInfo 
 	return all
 }
 
+// ourCertificate is a certificate of ours as a file for partners, without its
+// key.
+func (c *Console) ourCertificate(v *visit) (view, error) {
+	cert, ok := c.Settings().OwnCertificateOf(v.query.Get("sha256"))
+	if !ok {
+		return view{}, &web.Problem{Slug: web.NotFound, Detail: "There is no such certificate of ours."}
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "application/x-pem-file")
+	h.Set("Content-Disposition", `attachment; filename="edigw-`+hex.EncodeToString(cert.SerialNumber.Bytes())+`.pem"`)
+	_, err := v.w.Write(selfsigned.CertificatePEM(cert))
+	return view{sent: true}, err
+}
+
 func (v *visit) certificateRow(i partner.CertificateInfo, name string) certificateRow {
 	r := certificateRow{
 		Key: i.Owner + "/" + i.Use + "/" + i.SHA256, Owner: i.Owner, Name: name, Begins: v.at(i.Begins), Ends: v.at(i.Ends), Left: words.DaysLeft(i.DaysLeft(v.now)),
@@ -181,8 +222,19 @@ func (v *visit) certificateRow(i partner.CertificateInfo, name string) certifica
 	r.Use, r.Stops = words.Use(i.Use)
 	if i.Owner == partner.OwnerGateway {
 		r.Owner = ""
+		if i.Use == partner.UseSign || i.Use == partner.UseDecrypt {
+			r.Download = "/certificates/ours?sha256=" + url.QueryEscape(i.SHA256)
+		}
+	}
+	if i.Next != "" {
+		r.Successor, r.NextFrom = briefSerial(i.Next), v.at(i.NextFrom)
+	}
+	if i.Successor == "" && i.Late != "" {
+		r.Late, r.LateBegin = briefSerial(i.Late), v.at(i.LateBegin)
 	}
 	switch days := i.DaysLeft(v.now); {
+	case days < 0 && i.Covered:
+		r.Mark = mark{"idle", "■", "Ended, taken over"}
 	case days < 0:
 		r.Mark = mark{"bad", "■", "Ended"}
 	case days <= endingDays && i.Successor == "":

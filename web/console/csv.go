@@ -113,7 +113,7 @@ func exported[T any](f *csvFile, list func(queue.Page) ([]T, string, error), row
 
 func (c *Console) sheetPages() []page {
 	return []page{
-		{path: "/letters.csv", params: []string{"partner", "reason", "status", "outage", "cause"}, show: c.lettersCSV},
+		{path: "/letters.csv", params: []string{"partner", "reason", "status", "outage", "cause", "direction"}, show: c.lettersCSV},
 		{path: "/audit.csv", params: []string{"actor", "partner", "from", "to"}, show: c.auditCSV},
 	}
 }
@@ -125,7 +125,7 @@ func (c *Console) lettersCSV(v *visit) (view, error) {
 		return view{}, err
 	}
 	file := v.sendCSV("letters", "letter", "created", "partner", "name", "status", "closed as", "reason", "in words", "detail", "cause", "outage", "attempts", "may be there", "overtaken", "past due",
-		"message", "document", "references", "message-id", "file", "bytes", "due", "closed", "by", "note")
+		"message", "document", "references", "message-id", "file", "bytes", "due", "closed", "by", "note", "direction")
 	ctx := v.r.Context()
 	err = exported(file, func(p queue.Page) ([]queue.Letter, string, error) { return c.Ledger.Letters(ctx, f, p) }, func(l queue.Letter) error {
 		m, err := c.Ledger.Message(ctx, l.Message)
@@ -142,7 +142,7 @@ func (c *Console) lettersCSV(v *visit) (view, error) {
 		}
 		file.row(l.ID, stamp(l.Created), l.Partner, c.partnerName(l.Partner), string(l.Status), string(l.ClosedAs), string(l.Reason), v.reason(l, m, p), l.Detail, l.Cause, l.Outage,
 			bare(int64(l.Attempts)), yes(l.Uncertain), yes(l.Overtaken), yes(l.Overdue), m.ID, documentName(m), strings.Join(refs, ", "), m.MessageID, m.Payload.FileName,
-			bare(m.Payload.Size), stamp(m.DeliverBy), stamp(l.Closed), l.Actor.Name, l.Note)
+			bare(m.Payload.Size), stamp(m.DeliverBy), stamp(l.Closed), l.Actor.Name, l.Note, string(l.Direction))
 		return nil
 	})
 	return view{sent: true}, err

@@ -40,7 +40,7 @@ type editing struct {
 
 // editable reports whether a letter's document can be edited as text.
 func editable(l queue.Letter, m queue.Message) bool {
-	return l.Status == queue.LetterOpen && l.Direction == queue.Out && m.Kind == queue.KindDocument && m.Payload.Size <= dlq.MaxEdit
+	return l.Status == queue.LetterOpen && dlq.Editable(m)
 }
 
 func (c *Console) editForm(v *visit) (view, error) {
@@ -88,6 +88,8 @@ func (c *Console) editTarget(ctx context.Context, v *visit, id string) (queue.Le
 		return l, m, err
 	case l.Status != queue.LetterOpen:
 		return l, m, &web.Problem{Slug: web.Conflict, Message: m.ID, Detail: "This letter is being replayed, or was settled already. Nothing was changed."}
+	case !editable(l, m) && dlq.SeveralFiles(m):
+		return l, m, &web.Problem{Slug: web.Conflict, Message: m.ID, Detail: dlq.FilesNotEdited + " Nothing was changed."}
 	case !editable(l, m):
 		return l, m, &web.Problem{Slug: web.Conflict, Message: m.ID, Detail: "Only a document to the partner of at most 1 MiB can be edited here. Have its sender hand in a corrected one."}
 	}

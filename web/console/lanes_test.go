@@ -23,10 +23,13 @@ type lanes struct {
 	outcome fault.Outcome
 	imports []web.Import
 	fail    error
+
+	processing web.Processing
+	inbound    map[string]web.Inbound // by message
 }
 
 func newLanes() *lanes {
-	return &lanes{view: map[string]queue.LaneView{}, show: map[string]queue.Shown{}}
+	return &lanes{view: map[string]queue.LaneView{}, show: map[string]queue.Shown{}, inbound: map[string]web.Inbound{}}
 }
 
 func (l *lanes) View(id string) queue.LaneView {
@@ -37,6 +40,8 @@ func (l *lanes) View(id string) queue.LaneView {
 	}
 	return queue.LaneView{Partner: id, Lane: id, State: queue.LaneSending}
 }
+
+func (l *lanes) LaneView(key string) queue.LaneView { return l.View(key) }
 
 func (l *lanes) Overlay(m queue.Message, position int) queue.Shown {
 	l.mu.Lock()
@@ -84,6 +89,15 @@ func (l *lanes) Import(_ context.Context, i web.Import) ([]partner.CertificateIn
 
 func (l *lanes) Process(_ context.Context, message string, by fault.Actor, note string) error {
 	return l.note("process %s by %s: %s", message, by.Name, note)
+}
+
+func (l *lanes) Processing(context.Context, string) (web.Processing, error) { return l.processing, nil }
+
+func (l *lanes) Inbound(_ context.Context, message string) (web.Inbound, error) {
+	if in, ok := l.inbound[message]; ok {
+		return in, nil
+	}
+	return web.Inbound{}, queue.ErrNotFound
 }
 
 func (l *lanes) Evidence(_ context.Context, w io.Writer, m queue.Message, attempts []queue.Attempt, builds []queue.Build) error {

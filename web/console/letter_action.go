@@ -20,6 +20,7 @@ func (c *Console) letterActions() []action {
 		{path: "/letters/{id}/settle", do: c.settleLetter},
 		{path: "/letters/{id}/discard", do: c.discardLetter},
 		{path: "/letters/{id}/process", do: c.processLetter},
+		{path: "/letters/process", do: c.processMany},
 		{path: "/letters/discard", do: c.discardSelected},
 		{path: "/letters/settle", do: c.settleSelected},
 	}
@@ -91,20 +92,6 @@ func (c *Console) recheckLetter(v *visit) (done, error) {
 		return done{flash: flash{Text: "The receipt is good today: delivered. Nothing was sent."}}, nil
 	}
 	return done{flash: flash{Text: "Still not trusted: " + found.Detail, Bad: true}}, nil
-}
-
-func (c *Console) processLetter(v *visit) (done, error) {
-	l, err := c.Ledger.Letter(v.r.Context(), v.param("id"))
-	if err != nil {
-		return done{}, err
-	}
-	if l.Status != queue.LetterOpen {
-		return done{}, &web.Problem{Slug: web.Conflict, Detail: "This letter was settled already.", Letter: l.ID}
-	}
-	if err := c.Received.Process(v.r.Context(), l.Message, v.actor(), v.form.Get("reason")); err != nil {
-		return done{}, err
-	}
-	return done{flash: flash{Text: "The received document is handed on again."}}, nil
 }
 
 // settleQuestion asks for the partner's word.

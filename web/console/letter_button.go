@@ -16,6 +16,8 @@ func (v *visit) letterButton(l queue.Letter, m queue.Message, back string) *butt
 		return &button{Label: "Undo", Path: "/letters/" + l.ID + "/undo", Back: back}
 	case l.Status != queue.LetterOpen:
 		return nil
+	case refusedIn(l.Direction, m):
+		return &button{Label: "Process again …", Path: "/letters/" + l.ID + "/process", Back: back, Kind: primary}
 	case l.Direction == queue.In:
 		return &button{Label: "Hand on again", Path: "/letters/" + l.ID + "/process", Back: back, Kind: primary}
 	case otherContent(l):
@@ -74,7 +76,7 @@ func letterButtons(v *visit, l queue.Letter, m queue.Message) (all []button) {
 			}
 			act("Replay", "replay", "")
 		}
-		if l.Reason == fault.ReasonRejected && !l.Uncertain && !m.Uncertain {
+		if l.Reason == fault.ReasonRejected && m.Kind == queue.KindDocument && !l.Uncertain && !m.Uncertain {
 			act("Replay under a new Message-ID", "replay", "", field{"fresh_id", "true"})
 		}
 		switch edits := editable(l, m) && v.user.Payloads; {

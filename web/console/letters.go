@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"edigw/internal/words"
 	"edigw/partner"
 	"edigw/queue"
-	"edigw/web"
 )
 
 // lettersPage is how many letters are shown at once.
@@ -33,7 +31,7 @@ type letters struct {
 	Older   string
 	Empty   string
 	Fields  []field // the filter, for "all matching"
-	All     int     // open letters of the filter, by the groups
+	All     int     // open letters of the filter that can be replayed, by the groups
 	Acts    bool    // whether the user may act
 }
 
@@ -75,7 +73,7 @@ type flag struct{ Word, Class string }
 
 func (c *Console) letterPages() []page {
 	return []page{
-		{path: "/letters", params: []string{"partner", "reason", "status", "outage", "cause", "cursor"}, show: c.letters},
+		{path: "/letters", params: []string{"partner", "reason", "status", "outage", "cause", "direction", "cursor"}, show: c.letters},
 		{path: "/letters/{id}", show: c.letter},
 	}
 }
@@ -130,93 +128,8 @@ func partnerTopic(id string) string {
 	return "partner:" + id
 }
 
-// letterFilter reads the filter of letters out of an address or a form.
-func letterFilter(q url.Values) (f queue.LetterFilter, err error) {
-	f = queue.LetterFilter{Partner: q.Get("partner"), Reason: fault.Reason(q.Get("reason")), Status: queue.LetterStatus(q.Get("status")), Outage: q.Get("outage"), Cause: q.Get("cause")}
-	switch {
-	case f.Partner != "" && !partner.ValidID(f.Partner):
-		err = wrong("partner", f.Partner)
-	case f.Reason != "" && !slices.Contains(fault.Reasons, f.Reason):
-		err = wrong("reason", string(f.Reason))
-	case f.Status == "":
-		f.Status = queue.LetterOpen
-	case f.Status == "all":
-		f.Status = ""
-	case f.Status != queue.LetterOpen && f.Status != queue.LetterReplaying && f.Status != queue.LetterClosed:
-		err = wrong("status", string(f.Status))
-	}
-	return f, err
-}
-
-func wrong(name, value string) error {
-	return &web.Problem{Slug: web.BadRequest, Field: name, Detail: "There is no " + name + " " + web.Clean(value) + "."}
-}
-
-func filterFields(f queue.LetterFilter) []field {
-	fields := []field{{"status", string(queue.LetterOpen)}}
-	for _, p := range []field{{"partner", f.Partner}, {"reason", string(f.Reason)}, {"outage", f.Outage}, {"cause", f.Cause}} {
-		if p.Value != "" {
-			fields = append(fields, p)
-		}
-	}
-	return fields
-}
-
-// with is an address of the page with one parameter changed.
-func with(q url.Values, path, name, value string) string {
-	next := url.Values{}
-	for k, all := range q {
-		if k != "cursor" && k != name {
-			next[k] = all
-		}
-	}
-	if value != "" {
-		next.Set(name, value)
-	}
-	if len(next) == 0 {
-		return path
-	}
-	return path + "?" + next.Encode()
-}
-
-func olderLink(q url.Values, path, cursor string) string {
-	if cursor == "" {
-		return ""
-	}
-	return with(q, path, "cursor", cursor)
-}
-
-var letterStatuses = []struct{ value, label string }{{"", "To decide"}, {"replaying", "Being replayed"}, {"closed", "Settled"}, {"all", "All"}}
-
-func statusLinks(q url.Values, now queue.LetterStatus) (links []filterLink) {
-	for _, s := range letterStatuses {
-		lit := s.value == q.Get("status") || s.value == "" && now == queue.LetterOpen
-		links = append(links, filterLink{s.label, with(q, "/letters", "status", s.value), lit})
-	}
-	return links
-}
-
-// chosen are the filters in force, each with the address without it.
-func chosen(q url.Values, c *Console) (links []filterLink) {
-	for _, name := range []string{"partner", "reason", "outage", "cause"} {
-		value := q.Get(name)
-		if value == "" {
-			continue
-		}
-		label := name + ": " + value
-		switch name {
-		case "partner":
-			label = c.partnerName(value)
-		case "reason":
-			label = words.ReasonGroup(value)
-		}
-		links = append(links, filterLink{label + " ✕", with(q, "/letters", name, ""), true})
-	}
-	return links
-}
-
 // groups are the outages and causes of the open letters, the largest first,
-// and how many letters are open in all.
+// and how many letters can be replayed in all.
 func (c *Console) groups(v *visit, f queue.LetterFilter) (rows []groupRow, open int, err error) {
 	largest, open, err := c.Ledger.LargestGroups(v.r.Context(), f, mostGroups)
 	if err != nil {
@@ -225,7 +138,18 @@ func (c *Console) groups(v *visit, f queue.LetterFilter) (rows []groupRow, open 
 	for _, g := range largest {
 		rows = append(rows, c.groupRow(v, g))
 	}
-	return rows, open, nil
+	received, err := c.openLetters(v, f, queue.In)
+	return rows, open - received, err
+}
+
+// openLetters counts the open letters of a filter in one direction.
+func (c *Console) openLetters(v *visit, f queue.LetterFilter, d queue.Direction) (int, error) {
+	if f.Direction != "" && f.Direction != d {
+		return 0, nil
+	}
+	f.Direction = d
+	_, open, err := c.Ledger.LargestGroups(v.r.Context(), f, 0)
+	return open, err
 }
 
 // mostGroups bounds the groups shown at once.
@@ -234,11 +158,11 @@ const mostGroups = 100
 func (c *Console) groupRow(v *visit, g queue.LetterGroup) groupRow {
 	lane := c.Lanes.View(g.Partner)
 	r := groupRow{
-		Key: strings.Join([]string{g.Partner, string(g.Reason), g.Cause, g.Outage}, "|"), Partner: g.Partner, Name: c.partnerName(g.Partner), Mark: laneMark(lane.State),
+		Key: strings.Join([]string{g.Partner, string(g.Reason), g.Cause, g.Outage, string(g.Direction)}, "|"), Partner: g.Partner, Name: c.partnerName(g.Partner), Mark: laneMark(lane.State),
 		Reason: words.ReasonGroup(string(g.Reason)), Cause: g.Cause, Outage: g.Outage, Open: g.Open, Unsure: g.Uncertain, Moving: g.Replaying, Oldest: v.at(g.Oldest),
 	}
-	q := url.Values{"partner": {g.Partner}, "reason": {string(g.Reason)}}
-	fields := []field{{"partner", g.Partner}, {"reason", string(g.Reason)}, {"status", "open"}}
+	q := url.Values{"partner": {g.Partner}, "reason": {string(g.Reason)}, "direction": {string(g.Direction)}}
+	fields := []field{{"partner", g.Partner}, {"reason", string(g.Reason)}, {"status", "open"}, {"direction", string(g.Direction)}}
 	for _, more := range []field{{"cause", g.Cause}, {"outage", g.Outage}} {
 		if more.Value != "" {
 			q.Set(more.Name, more.Value)
@@ -246,7 +170,14 @@ func (c *Console) groupRow(v *visit, g queue.LetterGroup) groupRow {
 		}
 	}
 	r.List = "/letters?" + q.Encode()
-	if g.Open > 0 && v.may(access.Operate) {
+	if g.Direction == queue.In {
+		r.Reason = words.ReasonGroupReceived(string(g.Reason))
+	}
+	switch {
+	case g.Open == 0 || !v.may(access.Operate):
+	case g.Direction == queue.In:
+		r.Button = &button{Label: "Process " + words.Number(int64(g.Open)) + " again …", Path: "/letters/process", Kind: primary, Fields: fields, Back: v.here()}
+	default:
 		r.Button = &button{Label: "Replay " + words.Number(int64(g.Open)), Path: "/letters/replays", Kind: primary, Fields: fields, Back: v.here()}
 		if !replaysFirst(g.Reason) {
 			r.Button.Kind = ""
@@ -264,7 +195,7 @@ func (c *Console) letterRow(v *visit, l queue.Letter) (letterRow, error) {
 	p, _ := c.Settings().Partner(l.Partner)
 	r := letterRow{
 		ID: l.ID, Message: l.Message, Created: v.in(l.Created, v.zoneOf(p)), Partner: l.Partner, Name: c.partnerName(l.Partner), Lane: laneMark(c.Lanes.View(l.Partner).State),
-		Document: documentName(m), Reason: v.reason(l, m, p), Mark: markDead, Flags: letterFlags(l, m), Open: l.Status == queue.LetterOpen,
+		Document: letterDocument(m), Reason: brief(v.reason(l, m, p)), Mark: deadMark(m), Flags: letterFlags(l, m), Open: l.Status == queue.LetterOpen,
 	}
 	if l.Uncertain {
 		r.Mark = markUnknown
@@ -277,15 +208,41 @@ func (c *Console) letterRow(v *visit, l queue.Letter) (letterRow, error) {
 		}
 		r.Mark, r.Status = messageMark(s.State, m.Uncertain), c.messageSentence(v, m, s, nil)
 	case queue.LetterClosed:
-		r.Mark, r.Status = markClosed, words.ClosedAs(string(l.ClosedAs))
+		r.Mark, r.Status = markClosed, closedAs(string(l.ClosedAs), l.Lane, l.Partner)
 		if l.ClosedAs == queue.ClosedDelivered || l.ClosedAs == queue.ClosedDeliveredLate {
 			r.Mark = markDelivered
 		}
 	}
 	if v.may(access.Operate) {
-		r.Button = v.letterButton(l, m, v.here())
+		p, err := c.processing(v, m)
+		if err != nil {
+			return letterRow{}, err
+		}
+		if p.Why == "" {
+			r.Button = v.letterButton(l, m, v.here())
+		}
 	}
 	return r, nil
+}
+
+// letterDocument is what a letter is about: what a partner sent says so, lest
+// it be taken for what we send.
+func letterDocument(m queue.Message) string {
+	if m.Direction == queue.In {
+		return "Received: " + documentName(m)
+	}
+	return documentName(m)
+}
+
+// mostReason is how much of a reason a list prints, in characters; the page of
+// the message has all of it.
+const mostReason = 200
+
+func brief(reason string) string {
+	if r := []rune(reason); len(r) > mostReason {
+		return strings.TrimRight(string(r[:mostReason]), " ") + " …"
+	}
+	return reason
 }
 
 func letterFlags(l queue.Letter, m queue.Message) (all []flag) {
@@ -305,7 +262,7 @@ func letterFlags(l queue.Letter, m queue.Message) (all []flag) {
 
 // reason is a letter's reason in words.
 func (v *visit) reason(l queue.Letter, m queue.Message, p *partner.Partner) string {
-	f := words.ReasonFacts{Now: v.now, Zone: v.zoneOf(p), Tried: l.Attempts, Due: m.DeliverBy, Detail: said(l.Detail)}
+	f := words.ReasonFacts{Inbound: l.Direction == queue.In, Hook: m.Kind == queue.KindWebhook, Contradicted: l.Contradicted(), Now: v.now, Zone: v.zoneOf(p), Tried: l.Attempts, Due: m.DeliverBy, Detail: said(l.Detail)}
 	if p != nil && p.AS2 != nil {
 		f.Wait = p.AS2.Wait
 	}

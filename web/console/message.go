@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edigw/access"
+	"edigw/dlq"
 	"edigw/fault"
 	"edigw/internal/words"
 	"edigw/partner"
@@ -32,8 +33,10 @@ type message struct {
 	Flags    []flag
 	Buttons  []button
 	Facts    []fact
-	Zone     string // in which the times of the entries are told
-	AsOf     string // with the date, for a printed page
+	Came     []fact    // of a received message: how it came and what we answered
+	Files    []fileRow // of a received document of several
+	Zone     string    // in which the times of the entries are told
+	AsOf     string    // with the date, for a printed page
 	Entries  []entry
 	Left     int    // entries that are left out in the middle
 	All      string // address with them
@@ -66,6 +69,8 @@ type letterCard struct {
 	Closed  moment
 	By      string
 	Note    string
+	Hint    string // what cannot be done about it, and why
+	Signer  *stranger
 	Outage  string
 	Flags   []flag
 	Buttons []button
@@ -80,6 +85,8 @@ type history struct {
 	attempts []queue.Attempt
 	builds   []queue.Build
 	letters  []queue.Letter
+	process  web.Processing
+	inbound  *web.Inbound     // nil: it was sent, or retention took what was known
 	partner  *partner.Partner // nil: its file is gone
 }
 
@@ -106,6 +113,12 @@ func (c *Console) history(v *visit, id string) (h history, err error) {
 	if h.builds, err = c.Ledger.Builds(ctx, id); err != nil {
 		return h, err
 	}
+	if h.process, err = c.processing(v, m); err != nil {
+		return h, err
+	}
+	if h.inbound, err = c.Inbound(ctx, m); err != nil {
+		return h, err
+	}
 	h.letters, err = c.Ledger.LettersOf(ctx, id)
 	h.partner, _ = c.Settings().Partner(m.Partner)
 	return h, err
@@ -129,6 +142,10 @@ func (c *Console) message(v *visit) (view, error) {
 			p.Flags = append(p.Flags, f)
 		}
 	}
+	if p.Came, err = c.came(v, h); err != nil {
+		return view{}, err
+	}
+	p.Files = inboundFiles(v, h)
 	c.advise(&p, h)
 	all := c.entries(v, h)
 	p.Entries, p.Left = bounded(all, v.query.Get("timeline") == "all")
@@ -136,13 +153,21 @@ func (c *Console) message(v *visit) (view, error) {
 		p.All = path + "?timeline=all"
 	}
 	for i := len(h.letters) - 1; i >= 0; i-- {
-		p.Letters = append(p.Letters, c.letterCard(v, h, h.letters[i]))
+		card := c.letterCard(v, h, h.letters[i])
+		if card.Signer, err = c.stranger(v, m, h.letters[i]); err != nil {
+			return view{}, err
+		}
+		card.Signer.first(card.Buttons)
+		p.Letters = append(p.Letters, card)
 	}
 	if v.may(access.Operate) {
 		p.Buttons = messageButtons(h, path)
 	}
 	if v.user.Payloads {
-		p.Content, p.Payload, p.Evidence = path+"/document", path+"/payload", path+"/evidence"
+		p.Evidence = path + "/evidence"
+		if !refusedIn(m.Direction, m) {
+			p.Content, p.Payload = path+"/document", path+"/payload"
+		}
 	}
 	if l := h.outcome.letter; l != nil && m.Direction == queue.Out && (m.Uncertain || l.Uncertain) {
 		p.Enquiry = c.enquiry(v, *l, m)
@@ -157,7 +182,7 @@ func (c *Console) verdict(v *visit, h history) (text, class string) {
 	m := h.message
 	f := words.VerdictFacts{
 		Partner: c.partnerName(m.Partner), State: string(h.shown.Shown.State), Inbound: m.Direction == queue.In, Proof: string(m.Proof), Sentence: h.outcome.sentence,
-		Reason: h.outcome.sentence, Unsure: m.Uncertain, Done: m.Finished, Now: v.now, Zone: v.zoneOf(h.partner),
+		Reason: brief(h.outcome.sentence), Unsure: m.Uncertain, Done: m.Finished, Now: v.now, Zone: v.zoneOf(h.partner),
 	}
 	if a := proving(h.attempts); a != nil {
 		f.Signed, f.Digest = a.Ack.Signer != "", digestFits(*a, h.builds)
@@ -189,8 +214,17 @@ func (c *Console) advise(p *message, h history) {
 	if l == nil || l.Status != queue.LetterOpen {
 		return
 	}
-	a := words.Advise(string(l.Reason), l.Direction == queue.In)
-	if l.Reason == fault.ReasonReceiptInvalid {
+	a := words.Advise(string(l.Reason))
+	switch {
+	case l.Direction == queue.In:
+		a = words.AdviseReceived(string(l.Reason), l.Detail)
+	case l.Contradicted():
+		a = words.AdviseContradicted()
+	case h.message.Kind == queue.KindReceipt:
+		a = words.AdviseOwed()
+	case h.message.Kind == queue.KindWebhook:
+		a = words.AdvisePost()
+	case l.Reason == fault.ReasonReceiptInvalid:
 		a = words.AdviseReceipt(receiptVerdict(*l))
 	}
 	p.Do, p.Call = a.Do, a.Call
@@ -231,7 +265,7 @@ func messageButtons(h history, path string) (all []button) {
 func (c *Console) letterCard(v *visit, h history, l queue.Letter) letterCard {
 	m, zone := h.message, v.zoneOf(h.partner)
 	k := letterCard{
-		ID: l.ID, Mark: markDead, Reason: v.reason(l, m, h.partner), Detail: said(l.Detail), Created: v.in(l.Created, zone), Closed: v.in(l.Closed, zone),
+		ID: l.ID, Mark: deadMark(m), Reason: v.reason(l, m, h.partner), Detail: said(l.Detail), Created: v.in(l.Created, zone), Closed: v.in(l.Closed, zone),
 		By: l.Actor.Name, Note: plain(l.Note), Outage: l.Outage, Flags: letterFlags(l, m),
 	}
 	if strings.Contains(k.Reason, k.Detail) {
@@ -241,7 +275,7 @@ func (c *Console) letterCard(v *visit, h history, l queue.Letter) letterCard {
 	case queue.LetterReplaying:
 		k.Mark, k.Status = messageMark(h.shown.Shown.State, m.Uncertain), "Being replayed: "+h.outcome.sentence
 	case queue.LetterClosed:
-		k.Mark, k.Status = markClosed, words.ClosedAs(string(l.ClosedAs))
+		k.Mark, k.Status = markClosed, closedAs(string(l.ClosedAs), l.Lane, l.Partner)
 		if l.ClosedAs == queue.ClosedDelivered || l.ClosedAs == queue.ClosedDeliveredLate {
 			k.Mark = markDelivered
 		}
@@ -253,72 +287,13 @@ func (c *Console) letterCard(v *visit, h history, l queue.Letter) letterCard {
 	if v.may(access.Operate) {
 		k.Buttons = letterButtons(v, l, m)
 	}
+	if malformed(l) && dlq.SeveralFiles(m) {
+		k.Hint = dlq.FilesNotEdited
+	}
+	if h.process.Why != "" && l.Status == queue.LetterOpen {
+		k.Buttons, k.Hint = withoutProcess(k.Buttons, l), words.NotProcessable(plain(h.process.Why))
+	}
 	return k
-}
-
-// facts are what is known of the document, for people to compare and search.
-func (c *Console) facts(v *visit, h history) (all []fact) {
-	m, zone := h.message, v.zoneOf(h.partner)
-	add := func(f fact) {
-		if f.Value != "" || f.At.Is() {
-			all = append(all, f)
-		}
-	}
-	id := func(name, value string) { add(fact{Name: name, Value: plain(value), Code: true}) }
-	add(fact{Name: "Type", Value: strings.TrimSpace(strings.ToUpper(string(m.Business.Kind)) + " " + plain(m.Business.Type))})
-	for _, r := range m.Business.References {
-		add(fact{Name: referenceName(r.Name), Value: plain(r.Value), Code: true, Link: "/messages?q=" + url.QueryEscape(r.Value)})
-	}
-	id("File name", m.Payload.FileName)
-	add(fact{Name: "Size", Value: words.Bytes(m.Payload.Size) + " · " + plain(m.Payload.ContentType)})
-	id("SHA-256", m.Payload.SHA256)
-	id("Message-ID", m.MessageID)
-	add(fact{Name: "Key", Value: plain(m.Key), Code: true, Link: "/messages?q=" + url.QueryEscape(m.Key)})
-	id("Correlation id", m.CorrelationID)
-	add(fact{Name: "Handed in by", Value: handedInBy(m)})
-	add(fact{Name: accepted(m), At: v.in(m.Accepted, zone)})
-	add(fact{Name: "Warn at", At: v.in(m.WarnBy, zone)})
-	add(fact{Name: "Deliver by", At: v.in(m.DeliverBy, zone)})
-	if m.Previous != "" {
-		add(fact{Name: "Earlier edition", Value: m.Previous, Code: true, Link: messagePath(m.Previous)})
-	}
-	id("Our id", m.ID)
-	return all
-}
-
-// handedInBy is who handed a document in, and by which way.
-func handedInBy(m queue.Message) string {
-	if m.Actor.Name == m.Source {
-		return m.Source
-	}
-	return strings.Join(nonEmpty(plain(m.Actor.Name), m.Source), ", ")
-}
-
-func accepted(m queue.Message) string {
-	switch {
-	case m.Direction == queue.In:
-		return "Received"
-	case m.State == queue.Refused:
-		return "Refused"
-	}
-	return "Accepted"
-}
-
-// referenceName is how people call a kind of reference.
-func referenceName(name string) string {
-	switch name {
-	case "interchange":
-		return "Interchange number"
-	case "group":
-		return "Group number"
-	case "order":
-		return "Purchase order"
-	case "acknowledged":
-		return "Acknowledges group"
-	case "":
-		return "Reference"
-	}
-	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "-", " ")
 }
 
 // downloads of a message. Both are the API's, with a session instead of a

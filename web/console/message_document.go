@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"edigw/dlq"
 	"edigw/edi"
 	"edigw/queue"
 	"edigw/web"
@@ -36,6 +37,7 @@ type document struct {
 	With    string // the earlier edition, if this is a comparison
 	Diff    []diffRow
 	Same    bool
+	files
 }
 
 // textRow is a line of a document.
@@ -70,7 +72,8 @@ func (c *Console) document(v *visit) (view, error) {
 	if d.With != "" && d.With != m.Previous {
 		return view{}, wrong("earlier edition of this document", d.With)
 	}
-	shown, err := c.view(v, m, "the document was shown")
+	shown, of, err := c.view(v, m, "the document was shown")
+	d.files = of
 	if err == nil && d.With != "" {
 		err = c.compare(v, &d, shown)
 	}
@@ -86,14 +89,19 @@ func (c *Console) document(v *visit) (view, error) {
 	return view{template: "document", title: d.Name, nav: "/messages", topic: "-", data: d}, nil
 }
 
-// view reads a document for somebody who may see it.
-func (c *Console) view(v *visit, m queue.Message, what string) (edi.View, error) {
+// view reads a document for somebody who may see it: of several files the one
+// that the others belong to.
+func (c *Console) view(v *visit, m queue.Message, what string) (edi.View, files, error) {
 	f, err := c.OpenPayload(v.r.Context(), m, v.actor(), what)
 	if err != nil {
-		return edi.View{}, err
+		return edi.View{}, files{}, err
 	}
 	defer f.Close()
-	return edi.ReadView(f, viewBytes, viewLines)
+	if dlq.SeveralFiles(m) {
+		return readFiles(f, m)
+	}
+	shown, err := edi.ReadView(f, viewBytes, viewLines)
+	return shown, files{}, err
 }
 
 // compare shows how a document differs from the earlier edition.
@@ -102,7 +110,7 @@ func (c *Console) compare(v *visit, d *document, now edi.View) error {
 	if err != nil {
 		return err
 	}
-	was, err := c.view(v, earlier, "the document was compared with a later edition")
+	was, _, err := c.view(v, earlier, "the document was compared with a later edition")
 	if err != nil {
 		return err
 	}

@@ -237,10 +237,5 @@ func (c *Console) signer(v *visit, h history, k *fault.Acknowledgement) string {
 	if k.Signer == "" {
 		return "nothing: it is not signed"
 	}
-	for _, cert := range c.Settings().Certificates(v.now) {
-		if cert.SHA256 == k.Signer && cert.Owner == h.message.Partner {
-			return cert.Subject + ", serial " + cert.Serial + " (" + cert.File + ")"
-		}
-	}
-	return "a certificate that is not on file now"
+	return c.certificateNamed(v, h.message.Partner, k.Signer)
 }

@@ -48,7 +48,7 @@ func (c *Console) entries(v *visit, h history) (all []entry) {
 			}
 			fallthrough
 		default:
-			all = append(all, eventEntry(v, e, zone))
+			all = append(all, receivedEntry(eventEntry(v, e, zone), e, h))
 		}
 	}
 	for _, a := range left {
@@ -97,6 +97,19 @@ func eventEntry(v *visit, e queue.Event, zone *time.Location) entry {
 	}
 	if !e.Actor.Gateway() {
 		one.Who, one.From = plain(e.Actor.Name), plain(e.Actor.From)
+	}
+	return one
+}
+
+// receivedEntry has the words for a received message that became a letter; the
+// letter says why.
+func receivedEntry(one entry, e queue.Event, h history) entry {
+	if e.Type != queue.EventDead || h.message.Direction != queue.In {
+		return one
+	}
+	one.Mark = deadMark(h.message)
+	if slices.ContainsFunc(h.letters, func(l queue.Letter) bool { return l.Detail == e.Text }) {
+		one.Detail = ""
 	}
 	return one
 }
@@ -169,11 +182,11 @@ func eventSentence(v *visit, e queue.Event, zone *time.Location) (text, detail s
 	case queue.EventAwaiting:
 		return "Sent. Waits for the receipt", ""
 	case queue.EventDelivered:
-		return words.Message(words.MessageFacts{State: "delivered", Proof: e.Facts["proof"], Now: v.now, Zone: zone}), ""
+		return words.Message(words.MessageFacts{State: "delivered", Proof: e.Facts["proof"], Hook: e.Lane == queue.LaneKey(e.Partner, queue.KindWebhook), Now: v.now, Zone: zone}), ""
 	case queue.EventDead:
 		return "Became a dead letter", e.Text
 	case queue.EventLetterClosed:
-		return "Dead letter settled: " + words.ClosedAs(e.Facts["as"]), ""
+		return "Dead letter settled: " + closedAs(e.Facts["as"], e.Lane, e.Partner), ""
 	case queue.EventLetterChanged:
 		return "A later answer of the partner changed the reason", e.Text
 	}
@@ -217,7 +230,12 @@ func eventAct(e queue.Event) (text, detail string) {
 // replacedSentence names the edition that took the document's place.
 func replacedSentence(e queue.Event) (text, detail string) {
 	next := e.Facts["next"]
-	if next == "" {
+	switch {
+	case e.Lane == queue.InboxLane(e.Partner):
+		return "Opened again and accepted, as message " + next, ""
+	case e.Lane == queue.LaneKey(e.Partner, queue.KindWebhook):
+		return "Its document was put into the folder instead", ""
+	case next == "":
 		return "Replaced by a newer edition", e.Text
 	}
 	_, why, _ := strings.Cut(e.Text, "replaced by edition "+next)
@@ -248,7 +266,7 @@ func (c *Console) exchangeEntry(v *visit, h history, a queue.Attempt, at time.Ti
 	default:
 		e.Text = "Try " + strconv.Itoa(a.N)
 	}
-	e.Text += ": " + classWord(a)
+	e.Text += ": " + words.ExchangeOutcome(string(a.Class), a.Ack != nil && a.Ack.Positive)
 	e.Detail = said(a.Detail)
 	return e
 }
@@ -265,36 +283,4 @@ func attemptMark(k retry.Class) mark {
 		return mark{"idle", "·", "Does not count"}
 	}
 	return markDead
-}
-
-// classWord says what an exchange came to.
-func classWord(a queue.Attempt) string {
-	switch a.Class {
-	case retry.Success:
-		return "delivered"
-	case retry.Accepted:
-		return "taken, receipt due later"
-	case retry.Transient:
-		return "did not arrive, may pass"
-	case retry.Unknown:
-		return "not known whether it arrived"
-	case retry.Limited:
-		return "failed on their side, tried once more"
-	case retry.Credential:
-		return "they refused our login"
-	case retry.AlreadyThere:
-		return "they say they have it"
-	case retry.Permanent:
-		if a.Ack != nil && a.Ack.Positive {
-			return "receipt not trusted"
-		}
-		return "refused"
-	case retry.Configuration:
-		return "a fault of our own side"
-	case retry.NotAnAttempt:
-		return "not tried"
-	case retry.NoOutcome:
-		return "decides nothing"
-	}
-	return string(a.Class)
 }

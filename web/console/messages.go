@@ -27,6 +27,7 @@ type messages struct {
 	Chips    []filterLink
 	Partner  string
 	Names    []namedPartner // to choose from; none of very many
+	Ways     []option       // directions to choose from
 	From, To string         // dates, as typed
 	Fields   []field        // of the form, besides what it asks for
 	Rows     []messageRow
@@ -74,15 +75,19 @@ var messageChips = []messageChip{
 	{"line", "In line", func(f *queue.MessageFilter) {
 		f.States = []queue.State{queue.Queued, queue.Waiting, queue.Sending, queue.AwaitingAck}
 	}},
-	{"received", "Received", func(f *queue.MessageFilter) { f.Direction = queue.In }},
 }
 
 func (c *Console) messagePages() []page {
 	return []page{
-		{path: "/messages", params: []string{"q", "show", "partner", "from", "to", "cursor"}, show: c.messages},
+		{path: "/messages", params: []string{"q", "show", "partner", "direction", "from", "to", "cursor"}, show: c.messages},
 		{path: "/messages/{id}", params: []string{"timeline"}, show: c.message},
 		{path: "/messages/{id}/document", params: []string{"with"}, show: c.document},
-		{path: "/messages/{id}/payload", show: c.download(func(v *visit, m queue.Message) error { return c.SendPayload(v.w, v.r, m, v.actor()) })},
+		{path: "/messages/{id}/payload", params: []string{"part"}, show: c.download(func(v *visit, m queue.Message) error {
+			if part := v.query.Get("part"); part != "" {
+				return c.SendPart(v.w, v.r, m, part, v.actor())
+			}
+			return c.SendPayload(v.w, v.r, m, v.actor())
+		})},
 		{path: "/messages/{id}/evidence", show: c.download(func(v *visit, m queue.Message) error { return c.SendEvidence(v.w, v.r, m, v.actor()) })},
 		{path: "/letters/{id}/edit", need: access.Operate, show: c.editForm},
 	}
@@ -96,7 +101,7 @@ func (c *Console) messages(v *visit) (view, error) {
 	if m, known, err := c.named(v.r.Context(), f.Reference); known || err != nil {
 		return view{redirect: "/messages/" + url.PathEscape(m.ID)}, err
 	}
-	p := messages{Search: v.query.Get("q"), Partner: f.Partner, From: v.query.Get("from"), To: v.query.Get("to"), Names: c.choosable(f.Partner)}
+	p := messages{Search: v.query.Get("q"), Partner: f.Partner, From: v.query.Get("from"), To: v.query.Get("to"), Names: c.choosable(f.Partner), Ways: ways(f.Direction)}
 	if show := v.query.Get("show"); show != "" {
 		p.Fields = []field{{"show", show}}
 	}
@@ -183,10 +188,10 @@ func (c *Console) nothing(ctx context.Context, q url.Values, f queue.MessageFilt
 
 // datesHint says that days or a partner narrow a search, if they do.
 func datesHint(q url.Values) string {
-	if q.Get("from") == "" && q.Get("to") == "" && q.Get("partner") == "" && q.Get("show") == "" {
+	if q.Get("from") == "" && q.Get("to") == "" && q.Get("partner") == "" && q.Get("show") == "" && q.Get("direction") == "" {
 		return ""
 	}
-	return " Or search without the other filters: days, partner, state."
+	return " Or search without the other filters: days, partner, direction, state."
 }
 
 // named finds the message whose own id was searched for.
@@ -246,12 +251,20 @@ func (c *Console) choosable(chosen string) (all []namedPartner) {
 	return all
 }
 
+// ways are the directions to choose from.
+func ways(chosen queue.Direction) []option {
+	return []option{{"", "Sent and received", chosen == ""}, {string(queue.Out), "Sent", chosen == queue.Out}, {string(queue.In), "Received", chosen == queue.In}}
+}
+
 // messageFilter reads the filter out of the address. Dates are days of the
 // console's zone, both included.
 func (v *visit) messageFilter() (f queue.MessageFilter, err error) {
 	f.Reference, f.Partner = strings.TrimSpace(v.query.Get("q")), v.query.Get("partner")
 	if f.Partner != "" && !partner.ValidID(f.Partner) {
 		return f, wrong("partner", f.Partner)
+	}
+	if f.Direction = queue.Direction(v.query.Get("direction")); !validDirection(f.Direction) {
+		return f, wrong("direction", string(f.Direction))
 	}
 	show := v.query.Get("show")
 	i := slices.IndexFunc(messageChips, func(chip messageChip) bool { return chip.name == show })
@@ -296,7 +309,7 @@ func (v *visit) day(name string) (time.Time, error) {
 // dropFilters are the filters in force besides the chips, each with the address
 // without it.
 func (v *visit) dropFilters(c *Console) (links []filterLink) {
-	for _, name := range []string{"q", "partner", "from", "to"} {
+	for _, name := range []string{"q", "partner", "direction", "from", "to"} {
 		value := v.query.Get(name)
 		if value == "" {
 			continue
@@ -305,6 +318,8 @@ func (v *visit) dropFilters(c *Console) (links []filterLink) {
 		switch name {
 		case "partner":
 			label = c.partnerName(value)
+		case "direction":
+			label = directionWord(queue.Direction(value))
 		case "from", "to":
 			label = name + " " + label
 		}
@@ -345,7 +360,7 @@ func (c *Console) outcomeOf(v *visit, s web.Seen) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	o := outcome{mark: messageMark(s.Shown.State, m.Uncertain), sentence: c.messageSentence(v, m, s.Shown, &end)}
+	o := outcome{mark: markOf(s), sentence: c.messageSentence(v, m, s.Shown, &end)}
 	if m.Letter == "" {
 		return o, nil
 	}

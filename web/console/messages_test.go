@@ -63,7 +63,8 @@ func TestASearchInVainSaysWhatWasSearchedAndWhatToTry(t *testing.T) {
 	d.get(viewer, "/messages?q=INV&show=line").want(http.StatusOK).says("Nothing is called exactly INV.", "Show what begins with it").holds(html.EscapeString("/messages?q=INV%2A&show=line"))
 	d.get(viewer, "/messages?q=PO-77").says("Nothing matches. Searched 400 days by reference.").hides("Show what begins")
 	d.get(viewer, "/messages?q=PO-77*").says("Nothing matches. Searched 400 days by the beginning of a reference.")
-	d.get(viewer, "/messages?show=received").says("Nothing here.")
+	d.get(viewer, "/messages?direction=in").says("Nothing here.")
+	d.get(viewer, "/messages?direction=sideways").want(http.StatusBadRequest)
 }
 
 func TestChipsPartnerAndDaysNarrowTheList(t *testing.T) {
@@ -77,7 +78,9 @@ func TestChipsPartnerAndDaysNarrowTheList(t *testing.T) {
 		"show=failed":                   {dead.ID},
 		"show=unknown":                  {unknown.ID},
 		"show=line&partner=northwind":   {lined.ID},
-		"show=received":                 {came.ID},
+		"direction=in":                  {came.ID},
+		"direction=out&show=line":       {unknown.ID, lined.ID},
+		"direction=in&show=failed":      nil,
 		"show=overdue":                  nil,
 		"show=refused":                  nil,
 		"partner=northwind":             {dead.ID, lined.ID},

@@ -84,7 +84,13 @@ func (c *Console) outage(v *visit) (view, error) {
 	if in.Kind == alerts.KindOutage && in.Stage == alerts.Running && a.Letters.Open > 0 && v.may(access.Operate) {
 		p.Do = append(slices.Clone(p.Do), "when they answer: Replay "+words.Number(int64(a.Letters.Open)))
 	}
-	p.Buttons = c.outageButtons(v, a, f, s)
+	received := 0
+	if a.Letters.Open > 0 && in.Kind == alerts.KindLetters {
+		if received, err = c.openLetters(v, f, queue.In); err != nil {
+			return view{}, err
+		}
+	}
+	p.Buttons = c.outageButtons(v, a, f, s, received)
 	if p.Timeline, err = c.outagePast(ctx, v, in, s); err != nil {
 		return view{}, err
 	}
@@ -167,7 +173,8 @@ func lettersOf(in alerts.Incident) (f queue.LetterFilter) {
 
 // outageButtons are the thumb's: say that somebody has it, look whether the
 // partner answers, send what was left.
-func (c *Console) outageButtons(v *visit, a alerts.Account, f queue.LetterFilter, s *partner.Partner) (all []button) {
+// Of the letters received many are of what the partner sent.
+func (c *Console) outageButtons(v *visit, a alerts.Account, f queue.LetterFilter, s *partner.Partner, received int) (all []button) {
 	if !v.may(access.Operate) {
 		return nil
 	}
@@ -179,8 +186,11 @@ func (c *Console) outageButtons(v *visit, a alerts.Account, f queue.LetterFilter
 		all = append(all, button{Label: "Connection test", Path: "/partners/" + url.PathEscape(s.ID) + "/test", Back: here})
 	}
 	all = append(all, c.laneButtons(a, s, here)...)
-	if a.Letters.Open > 0 {
-		all = append(all, button{Label: "Replay " + words.Number(int64(a.Letters.Open)), Path: "/letters/replays", Fields: filterFields(f), Back: here})
+	if received > 0 {
+		all = append(all, button{Label: "Process " + words.Number(int64(received)) + " again …", Path: "/letters/process", Fields: append(filterFields(f), field{"direction", string(queue.In)}), Back: here})
+	}
+	if n := a.Letters.Open - received; n > 0 {
+		all = append(all, button{Label: "Replay " + words.Number(int64(n)), Path: "/letters/replays", Fields: filterFields(f), Back: here})
 	}
 	if i := firstButton(all, a, f); i >= 0 {
 		all[i].Kind = primary

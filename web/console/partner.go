@@ -28,6 +28,7 @@ type partnerPage struct {
 	Sentence        string
 	Note            string
 	Strip           []stripItem
+	Others          []string // how its other lanes stand, if they ail
 	Since, Next     moment
 	Deadline        moment
 	Stale           bool
@@ -105,6 +106,15 @@ func (c *Console) shownPartner(v *visit) (standing, error) {
 	for _, n := range d.Letters {
 		s.letters += n
 	}
+	lanes, err := c.Ledger.PartnerDepths(v.r.Context(), id)
+	if err != nil {
+		return standing{}, err
+	}
+	waiting := map[string]int{}
+	for _, one := range lanes {
+		waiting[one.Lane] = one.Lined
+	}
+	s.others = c.sideLanes(id, waiting)
 	return s, nil
 }
 
@@ -129,6 +139,11 @@ func (c *Console) partner(v *visit) (view, error) {
 	if p.Documents, err = c.exchanges(v, s); err != nil {
 		return view{}, err
 	}
+	last, err := c.lastOfBoth(v, s)
+	if err != nil {
+		return view{}, err
+	}
+	p.Strip = append(p.Strip, last...)
 	for _, i := range c.certificatesOf(v, s.id) {
 		p.Certificates = append(p.Certificates, v.certificateRow(i, ""))
 	}
@@ -149,6 +164,9 @@ func (c *Console) stands(v *visit, s standing, p *partnerPage) {
 	p.Mark, p.Sentence = laneMark(s.lane.State), v.laneSentence(s.lane, s.depth.Lined, s.settings)
 	if s.lane.State == queue.LaneOpen && s.lane.Note != "" {
 		p.Note = plain(s.lane.Note)
+	}
+	for _, o := range s.others {
+		p.Others = append(p.Others, o.sentence(v, s.settings))
 	}
 	p.Since, p.Next, p.Deadline = v.in(s.lane.Since, zone), v.in(s.lane.Next, zone), v.in(s.depth.First, zone)
 	if s.settings != nil {
@@ -209,7 +227,7 @@ func (v *visit) eventRows(all []queue.Event, p *partner.Partner) (rows []eventRo
 	for i := 0; i < len(all); i++ {
 		e := all[i]
 		failed, last := failedTests(all[i:])
-		r := eventRow{Key: e.ID, At: v.in(e.At, v.zoneOf(p)), What: words.Milestone(string(e.Type)), Text: plain(e.Text)}
+		r := eventRow{Key: e.ID, At: v.in(e.At, v.zoneOf(p)), What: words.MilestoneOf(string(kindOf(e)), string(e.Type)), Text: plain(e.Text)}
 		if e.Type == queue.EventBreakerOpened && e.Facts["manual"] == "true" {
 			r.What = words.Tripped
 		}
@@ -223,6 +241,16 @@ func (v *visit) eventRows(all []queue.Event, p *partner.Partner) (rows []eventRo
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// kindOf is what the lane of an event carries.
+func kindOf(e queue.Event) queue.Kind {
+	for _, k := range queue.Kinds {
+		if e.Lane == queue.LaneKey(e.Partner, k) {
+			return k
+		}
+	}
+	return queue.KindDocument
 }
 
 // failedTests counts the failed tests at the beginning of events, newest first,
@@ -269,43 +297,6 @@ func (c *Console) line(v *visit, s standing) (rows []placeRow, err error) {
 		rows = append(rows, r)
 	}
 	return rows, nil
-}
-
-// exchanges are the newest documents, each with its last exchange.
-func (c *Console) exchanges(v *visit, s standing) (rows []exchangeRow, err error) {
-	ctx := v.r.Context()
-	newest, _, err := c.reader.Messages(ctx, queue.MessageFilter{Partner: s.id}, queue.Page{Limit: documentPage})
-	if err != nil {
-		return nil, err
-	}
-	for _, seen := range newest {
-		m := seen.Message
-		attempts, err := c.Ledger.Attempts(ctx, m.ID)
-		if err != nil {
-			return nil, err
-		}
-		r := exchangeRow{ID: m.ID, Document: documentName(m), In: m.Direction == queue.In, When: v.in(m.Accepted, v.zoneOf(s.settings)), Mark: messageMark(seen.Shown.State, m.Uncertain),
-			Sentence: c.messageSentence(v, m, seen.Shown, nil)}
-		if n := len(attempts); n > 0 {
-			a := attempts[n-1]
-			r.When, r.Last = v.in(a.Started, v.zoneOf(s.settings)), lastExchange(a)
-		}
-		rows = append(rows, r)
-	}
-	return rows, nil
-}
-
-// lastExchange is an exchange in one line: how far it got, the answer, how
-// long it took.
-func lastExchange(a queue.Attempt) string {
-	text := "No. " + words.Number(int64(a.N)) + ": " + words.Phase(a.Phase.String())
-	if a.Status != 0 {
-		text += ", " + words.Number(int64(a.Status))
-	}
-	if a.Duration > 0 {
-		text += ", " + took(a.Duration)
-	}
-	return text
 }
 
 // partnerButtons are what may be done about a partner: the one thing that is

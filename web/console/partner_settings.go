@@ -26,6 +26,7 @@ type settingsPage struct {
 	Wrong        string // with what was to be imported
 	Uses         []option
 	From         string // first day, as typed
+	Key          *keyForm
 }
 
 // settingGroup is the settings below one key.
@@ -57,12 +58,23 @@ func (c *Console) settingsView(v *visit, wrong string) (view, error) {
 		p.Import = v.may(access.Operate) && c.Importer != nil
 	}
 	status, topic := http.StatusOK, "partner:"+s.id
-	if p.Wrong, p.From = wrong, v.form.Get("from"); wrong != "" {
+	key := slices.Equal(v.form["use"], []string{partner.UseTLSClient})
+	if s.settings != nil {
+		p.Key = c.loginForm(v, s.id, map[bool]string{true: wrong}[key])
+	}
+	if p.Wrong, p.From = wrong, v.form.Get("from"); key {
+		p.Wrong, p.From = "", ""
+	}
+	if wrong != "" {
 		status, topic = http.StatusBadRequest, "-" // the answer to a form has no address to look at again
 	}
-	for _, use := range []string{partner.UseVerify, partner.UseEncrypt} {
+	for _, use := range []string{partner.UseVerify, partner.UseEncrypt, partner.UseTLSTrust} {
 		name, _ := words.Use(use)
-		p.Uses = append(p.Uses, option{use, name, wrong == "" || slices.Contains(v.form["use"], use)})
+		chosen := use != partner.UseTLSTrust
+		if p.Wrong != "" {
+			chosen = slices.Contains(v.form["use"], use)
+		}
+		p.Uses = append(p.Uses, option{use, name, chosen})
 	}
 	for _, i := range c.certificatesOf(v, s.id) {
 		p.Certificates = append(p.Certificates, v.certificateRow(i, ""))

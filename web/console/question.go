@@ -102,7 +102,7 @@ func (c *Console) replayQuestion(v *visit, l queue.Letter, m queue.Message, need
 // duplicateFacts are what is known of the last exchange of a document that may
 // have arrived.
 func (c *Console) duplicateFacts(v *visit, l queue.Letter, name string) words.DuplicateFacts {
-	f := words.DuplicateFacts{Partner: name, At: l.Created, Now: v.now, Zone: v.zone}
+	f := words.DuplicateFacts{Partner: name, At: l.Created, Now: v.now, Zone: v.zone, Yes: l.Contradicted()}
 	if p, known := c.Settings().Partner(l.Partner); known {
 		f.Window, f.Zone = p.Duplicates, v.zoneOf(p)
 	}
@@ -132,8 +132,16 @@ func codeSentence(code dlq.Code) string {
 var spoken = []string{"invoice", "credit-note", "order-response", "shipment", "order", "acknowledged"}
 
 // documentName is how people call a document: by its type and number, else its
-// file name, its control number, or our id.
+// file name, its control number, or our id. A receipt that we owe is called by
+// its Message-ID, a post to a webhook by what it carries.
 func documentName(m queue.Message) string {
+	switch m.Kind {
+	case queue.KindReceipt:
+		return "receipt " + plain(m.MessageID)
+	case queue.KindWebhook:
+		m.Kind = queue.KindDocument
+		return "webhook post of " + documentName(m)
+	}
 	called := func(names ...string) string {
 		for _, name := range names {
 			for _, r := range m.Business.References {
@@ -144,7 +152,11 @@ func documentName(m queue.Message) string {
 		}
 		return ""
 	}
-	return plain(cmp.Or(called(spoken...), m.Payload.FileName, called("interchange"), m.ID))
+	id := m.ID
+	if refusedIn(m.Direction, m) { // what the partner calls it
+		id = cmp.Or(m.MessageID, m.ID)
+	}
+	return plain(cmp.Or(called(spoken...), m.Payload.FileName, called("interchange"), id))
 }
 
 // enquiry is the text that an operator sends to a partner who may have a
@@ -170,7 +182,11 @@ func (c *Console) enquiry(v *visit, l queue.Letter, m queue.Message) string {
 			lines = append(lines, f.Name+": "+plain(f.Value))
 		}
 	}
-	return strings.Join(append(lines, "", "We have no receipt that we can verify for it. Until we hear from you it is not sent again."), "\n")
+	known := "We have no receipt that we can verify for it."
+	if l.Contradicted() {
+		known = "Your receipts for it contradict each other: one says no, a later one yes."
+	}
+	return strings.Join(append(lines, "", known+" Until we hear from you it is not sent again."), "\n")
 }
 
 // confirm gives the codes that must be confirmed if that is all that an error

@@ -1,14 +1,12 @@
 package console
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
 	"edigw/internal/words"
 	"edigw/partner"
 	"edigw/queue"
-	"edigw/retry"
 	"edigw/web"
 )
 
@@ -64,6 +62,26 @@ func messageMark(s queue.State, uncertain bool) mark {
 	return markWaiting
 }
 
+// deadMark is how a message looks that is a letter.
+func deadMark(m queue.Message) mark {
+	k := markDead
+	switch {
+	case refusedIn(m.Direction, m):
+		k.Word = "Refused"
+	case m.Direction == queue.In:
+		k.Word = "Not handed on"
+	}
+	return k
+}
+
+// markOf is how a message looks.
+func markOf(s web.Seen) mark {
+	if s.Shown.State == queue.Dead && !s.Message.Uncertain {
+		return deadMark(s.Message)
+	}
+	return messageMark(s.Shown.State, s.Message.Uncertain)
+}
+
 // laneSentence is a lane's state in words, its times in the partner's zone if
 // it has settings.
 func (v *visit) laneSentence(l queue.LaneView, waiting int, p *partner.Partner) string {
@@ -77,6 +95,7 @@ func (v *visit) laneSentence(l queue.LaneView, waiting int, p *partner.Partner) 
 			f.Cause = l.Fix.Detail
 		}
 	}
+	f.Hook = l.Lane != "" && l.Lane == queue.LaneKey(l.Partner, queue.KindWebhook)
 	return plain(words.Lane(f))
 }
 
@@ -100,11 +119,11 @@ func (c *Console) partnerName(id string) string {
 // nil if nobody did.
 func (c *Console) messageSentence(v *visit, m queue.Message, s queue.Shown, end *web.Ending) string {
 	p, _ := c.Settings().Partner(m.Partner)
-	f := words.MessageFacts{State: string(s.State), Why: string(s.Why), Proof: string(m.Proof), Now: v.now, Zone: v.zoneOf(p), Next: s.Next, First: m.Attempts == 0, Detail: said(m.Detail)}
+	f := words.MessageFacts{State: string(s.State), Why: string(s.Why), Proof: string(m.Proof), Now: v.now, Zone: v.zoneOf(p), Next: s.Next, First: m.Attempts == 0, Hook: m.Kind == queue.KindWebhook, Inbound: m.Direction == queue.In, Refused: refusedIn(m.Direction, m), Detail: said(m.Detail)}
 	if p != nil && p.Lane.Rate > 0 {
 		f.Rate = strconv.FormatFloat(p.Lane.Rate, 'g', 3, 64) + "/s"
 	}
-	if m.State.Lined() && s.Why != "" && s.Why != queue.WhyBackoff {
+	if m.Kind == queue.KindDocument && m.State.Lined() && s.Why != "" && s.Why != queue.WhyBackoff {
 		f.Lane = v.laneSentence(c.Lanes.View(m.Partner), 0, p)
 	}
 	if end != nil {
@@ -113,11 +132,16 @@ func (c *Console) messageSentence(v *visit, m queue.Message, s queue.Shown, end 
 	return words.Message(f)
 }
 
-// said is the sentence that the last result left. One that says nothing leaves
-// the name of its class, which is no sentence.
-func said(detail string) string {
-	if slices.Contains(retry.Classes, retry.Class(detail)) {
-		return ""
+// closedAs says how a letter of a lane ended.
+func closedAs(end, lane, partner string) string {
+	post := lane == queue.LaneKey(partner, queue.KindWebhook)
+	if post || lane == queue.InboxLane(partner) {
+		return words.ClosedProcessed(end, post)
 	}
-	return plain(detail)
+	return words.ClosedAs(end)
+}
+
+// said is the sentence that the last result left, if any.
+func said(detail string) string {
+	return plain(words.Said(detail))
 }
