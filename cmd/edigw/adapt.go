@@ -18,6 +18,7 @@ import (
 	"edigw/partner"
 	"edigw/queue"
 	"edigw/store/spool"
+	"edigw/store/sqlite"
 	"edigw/web"
 )
 
@@ -45,6 +46,18 @@ type lanesForLetters struct{ *lane.Scheduler }
 
 // Breaker meets dlq.Lanes.
 func (l lanesForLetters) Breaker(key string) breaker.State { return l.LaneView(key).Breaker }
+
+// following is the store as lanes and letters write it: with what happens to the
+// post of a received document, what that means to the document is recorded.
+type following struct {
+	*sqlite.Store
+	g *gateway
+}
+
+// Record meets lane.Ledger and dlq.Ledger.
+func (f following) Record(ctx context.Context, results ...*queue.Result) error {
+	return f.g.inbox.Record(ctx, results...)
+}
 
 // partnersForAS2 finds agreements for the receiver.
 type partnersForAS2 struct {
@@ -96,61 +109,56 @@ func (r received) Process(ctx context.Context, message string, by fault.Actor, n
 	}
 	err := r.Inbox.Process(ctx, message, by, note)
 	var no *inbox.NotPossible
-	if errors.As(err, &no) {
-		return &web.Problem{Slug: web.Conflict, Detail: no.Error(), Message: no.Message}
+	var still *inbox.StillRefused
+	switch {
+	case errors.As(err, &no):
+		return &web.Problem{Slug: web.Conflict, Detail: "Not possible: " + no.Why + ".", Message: no.Message}
+	case errors.As(err, &still):
+		return &web.Problem{Slug: web.StillRefused, Detail: "Opened again, and still refused: " + still.Why + ".", Message: still.Message}
 	}
 	return err
 }
 
-// importer puts certificates into a partner's file and takes it into use.
-type importer struct{ g *gateway }
-
-// Import meets web.Importer.
-func (i importer) Import(ctx context.Context, in web.Import) ([]partner.CertificateInfo, error) {
-	uses := in.Uses
-	if len(uses) == 0 {
-		uses = []string{partner.UseVerify, partner.UseEncrypt}
-	}
-	var from time.Time
-	if in.From != "" {
-		var err error
-		if from, err = firstUse(in.From); err != nil {
-			return nil, &web.Problem{Slug: web.BadRequest, Detail: err.Error(), Field: "from"}
-		}
-	}
-	got, err := i.g.settings.Current().ImportCertificate(in.Partner, uses, in.Certificate, from, i.g.now())
-	switch {
-	case errors.Is(err, partner.ErrUnknown):
-		return nil, &web.Problem{Slug: web.NotFound, Detail: i.g.settings.Current().NoPartner(in.Partner), Field: "partner"}
-	case err != nil:
-		return nil, &web.Problem{Slug: web.BadRequest, Detail: err.Error(), Field: "certificate", Err: err}
-	}
-	ctx = context.WithoutCancel(ctx) // the file is written: whoever asked may go away
-	_, _, failed := i.g.reload(ctx, in.By)
-	e := queue.Event{At: i.g.now(), Type: queue.EventCertificate, Partner: in.Partner, Actor: in.By,
-		Text: "certificate imported: serial " + got.Serial + ", SHA-256 " + got.SHA256}
-	if err := errors.Join(failed, i.g.store.AddEvents(ctx, e)); err != nil {
-		return nil, err
-	}
-	var theirs []partner.CertificateInfo
-	for _, c := range i.g.settings.Current().Certificates(i.g.now()) {
-		if c.Owner == in.Partner {
-			theirs = append(theirs, c)
-		}
-	}
-	return theirs, nil
+// Processing meets web.Received.
+func (r received) Processing(ctx context.Context, message string) (web.Processing, error) {
+	p, err := r.Inbox.Processing(ctx, message)
+	return web.Processing(p), err
 }
 
-// firstUse reads a day or an instant; a day begins at its midnight UTC.
-func firstUse(text string) (time.Time, error) {
-	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		return t, nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
+// Inbound meets web.Received.
+func (r received) Inbound(ctx context.Context, message string) (web.Inbound, error) {
+	s, err := r.Story(ctx, message)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%.40q is neither a day (2027-01-31) nor a time (2027-01-31T06:00:00Z)", text)
+		return web.Inbound{}, err
 	}
-	return t, nil
+	f := s.Record.Facts
+	in := web.Inbound{
+		From: f.From, To: f.To, Subject: f.Subject, Signed: f.Signed, Encrypted: f.Encrypted, Compressed: f.Compressed, Signer: f.Signer, MIC: f.MIC,
+		Disposition: f.Disposition, Problem: f.Problem, Warning: f.Warning, Receipt: s.Receipt, Post: s.Post,
+	}
+	if a := s.Record.Answer; a != nil {
+		in.Asked, in.ReceiptURL = true, a.URL
+	}
+	switch {
+	case s.Record.Unread:
+		in.Request = web.RequestHeader
+	case s.Record.Cut:
+		in.Request = web.RequestBegin
+	case s.Record.Request != "":
+		in.Request = web.RequestWhole
+	}
+	for i, a := range f.Attachments {
+		in.Files = append(in.Files, web.InboundFile{N: i + 1, Name: a.Name, ContentType: a.ContentType, Size: a.Size, SHA256: a.SHA256})
+	}
+	return in, nil
+}
+
+// reopener is the receiver as the inbox sees it, which is made before it.
+type reopener struct{ g *gateway }
+
+// Reopen meets inbox.Opener.
+func (r reopener) Reopen(k as2.Kept, take func(as2.Received) error) error {
+	return r.g.receiver.Reopen(k, take)
 }
 
 // contents keeps edited documents in the spool.

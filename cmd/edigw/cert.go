@@ -2,13 +2,9 @@ package main
 
 import (
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,9 +19,9 @@ import (
 type CertCmds struct {
 	List   CertList   `cmd:"" help:"Every certificate with its use and days left."`
 	New    CertNew    `cmd:"" help:"Make a key and a self-signed certificate."`
-	Import CertImport `cmd:"" help:"Take a partner's new certificate into use."`
+	Import CertImport `cmd:"" help:"Take a new certificate of a partner, or a key of our own, into use."`
 	Export CertExport `cmd:"" help:"Print our certificate for partners."`
-	Check  CertCheck  `cmd:"" help:"Exit with 1 if a certificate ends within some days without a successor."`
+	Check  CertCheck  `cmd:"" help:"Exit with 1 if a certificate has ended, or ends within some days, without a successor."`
 }
 
 // CertList lists certificates.
@@ -54,22 +50,47 @@ func (c *CertList) Run(e *env) error {
 		if c.Partner != "" && i.Owner != c.Partner {
 			continue
 		}
-		next := i.Successor
-		if next == "" {
-			next = "none"
-		}
 		shown = append(shown, i)
-		rows = append(rows, []string{i.Owner, i.Use, fmt.Sprint(i.DaysLeft(now)), i.Serial, next, i.File})
+		rows = append(rows, []string{i.Owner, i.Use, used(i, now), fmt.Sprint(i.DaysLeft(now)), i.Serial, successor(i), i.File})
 	}
-	e.table("OWNER\tUSE\tDAYS LEFT\tSERIAL\tSUCCESSOR\tFILE", rows)
+	e.table("OWNER\tUSE\tIN USE\tDAYS LEFT\tSERIAL\tSUCCESSOR\tFILE", rows)
 	return e.result(page[partner.CertificateInfo]{Items: shown})
+}
+
+// used says whether a certificate serves its use now, or from when on.
+func used(i partner.CertificateInfo, now time.Time) string {
+	switch later := i.Begins.After(now); {
+	case i.InUse && later: // a key of ours that opens what comes early
+		return "opens; partners from " + utcMinute(i.Begins)
+	case i.InUse:
+		return "yes"
+	case later:
+		return "from " + utcMinute(i.Begins)
+	case i.InForce:
+		return "no, a newer one is"
+	}
+	return "ended"
+}
+
+// successor says which one is used after it, and from when on if that is not its
+// end.
+func successor(i partner.CertificateInfo) string {
+	switch {
+	case i.Next != "":
+		return i.Next + " from " + utcMinute(i.NextFrom)
+	case i.Successor != "":
+		return i.Successor
+	case i.Late != "":
+		return "late: " + i.Late + " from " + utcMinute(i.LateBegin)
+	}
+	return "none"
 }
 
 // CertNew makes a key and a self-signed certificate.
 type CertNew struct {
 	Name  string `arg:"" help:"Common name, such as our AS2 name."`
 	Out   string `required:"" help:"File for key and certificate; the certificate alone goes beside it as .crt."`
-	Kind  string `default:"rsa-2048" enum:"rsa-2048,rsa-3072,rsa-4096,p-256" help:"rsa-2048, rsa-3072, rsa-4096 or p-256 (signatures and TLS only)."`
+	Kind  string `default:"rsa-2048" enum:"rsa-2048,rsa-3072,rsa-4096,p-256,p-384" help:"rsa-2048, rsa-3072, rsa-4096, p-256 or p-384; ask partners first whether they read elliptic curves."`
 	Years int    `default:"3" help:"Valid for so many years."`
 	Host  string `help:"For a TLS server: its name."`
 }
@@ -114,82 +135,15 @@ func (c *CertNew) Run(e *env) error {
 	return e.result(map[string]string{"key": c.Out, "certificate": crt, "serial": exchange.Serial(cert.SerialNumber), "sha256": smime.Fingerprint(cert)})
 }
 
-// CertImport takes a partner's certificate into use.
-type CertImport struct {
-	Partner string `arg:"" help:"Partner's id."`
-	File    string `arg:"" type:"existingfile" help:"PEM, DER or P7B."`
-	Use     string `default:"both" enum:"verify,encrypt,both" help:"verify, encrypt or both."`
-	From    string `help:"First day of use (2027-01-01); default: at once."`
-}
-
-// Help is shown by --help.
-func (CertImport) Help() string {
-	return "Example:\n  edigw cert import northwind northwind-2027.pem --from 2027-01-01\nThe one in use before stays until it ends, so that both are accepted meanwhile."
-}
-
-// Run has the running gateway import it.
-func (c *CertImport) Run(e *env) error {
-	certs, err := partner.ReadCertificates(c.File)
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
-	}
-	b, err := os.ReadFile(c.File)
-	if err != nil {
-		return err
-	}
-	gateway, err := e.gateway()
-	if err != nil {
-		return err
-	}
-	for _, cert := range certs {
-		e.say("%s", describe(cert))
-	}
-	uses := []string{c.Use}
-	if c.Use == "both" {
-		uses = []string{"verify", "encrypt"}
-	}
-	body := map[string]any{"certificate": b, "use": uses}
-	if c.From != "" {
-		body["from"] = c.From
-	}
-	var raw json.RawMessage
-	if err := gateway.Post(e.ctx, "/partners/"+url.PathEscape(c.Partner)+"/certificates", body, &raw); err != nil {
-		return err
-	}
-	var theirs page[partner.CertificateInfo]
-	if err := json.Unmarshal(raw, &theirs); err != nil {
-		return err
-	}
-	e.say("Imported for %s. Compare the fingerprint with the partner by phone.", c.Partner)
-	for _, i := range theirs.Items {
-		if slices.ContainsFunc(certs, func(cert *x509.Certificate) bool { return smime.Fingerprint(cert) == i.SHA256 }) {
-			e.say("  %s", inUse(i, time.Now()))
-		}
-	}
-	return e.result(raw)
-}
-
-// inUse says from when a certificate serves its use.
-func inUse(i partner.CertificateInfo, now time.Time) string {
-	switch {
-	case i.Begins.After(now):
-		return fmt.Sprintf("%s: from %s; until then what was in use before", i.Use, local(i.Begins))
-	case i.Use == partner.UseEncrypt && !i.InForce:
-		return fmt.Sprintf("%s: listed, but a newer one is in use", i.Use)
-	case i.Use == partner.UseEncrypt:
-		return fmt.Sprintf("%s: in use now, for every message that is built from now on", i.Use)
-	}
-	return fmt.Sprintf("%s: in use now, beside what is listed already", i.Use)
-}
-
 // CertExport prints our certificate.
 type CertExport struct {
-	Use string `default:"sign" enum:"sign,decrypt" help:"sign or decrypt."`
+	Use  string `default:"sign" enum:"sign,decrypt" help:"sign or decrypt."`
+	Next bool   `help:"The newest one that is listed and not in use yet, for partners to have in time."`
 }
 
 // Help is shown by --help.
 func (CertExport) Help() string {
-	return "Example:\n  edigw cert export > acme.pem"
+	return "Examples:\n  edigw cert export > acme.pem\n  edigw cert export --next > acme-2027.pem"
 }
 
 // Run prints PEM.
@@ -198,7 +152,11 @@ func (c *CertExport) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	cert, err := s.OwnCertificate(c.Use, time.Now())
+	own := s.OwnCertificate
+	if c.Next {
+		own = s.StagedCertificate
+	}
+	cert, err := own(c.Use, time.Now())
 	if err != nil {
 		return err
 	}
@@ -226,23 +184,49 @@ func (c *CertCheck) Run(e *env) error {
 		return err
 	}
 	now := time.Now()
-	ending := []partner.CertificateInfo{}
-	for _, i := range s.Certificates(now) {
-		if i.InForce && i.Successor == "" && i.DaysLeft(now) <= c.Days {
-			ending = append(ending, i)
-			e.say("%s: %s certificate ends in %s (%s), no successor. Serial %s, SHA-256 %s, %s",
-				i.Owner, i.Use, words.Count(i.DaysLeft(now), "day", "days"), i.Ends.UTC().Format("2006-01-02 15:04 UTC"), i.Serial, i.SHA256, i.File)
-		}
+	all := endingWithin(s, now, c.Days)
+	for _, i := range all {
+		e.say("%s", tellEnding(i, now))
 	}
-	if err := e.result(page[partner.CertificateInfo]{Items: ending}); err != nil {
+	if err := e.result(page[partner.CertificateInfo]{Items: all}); err != nil {
 		return err
 	}
-	if len(ending) > 0 {
-		return &codeError{code: exitFailed, text: words.Count(len(ending), "certificate ends", "certificates end") + " soon"}
+	if len(all) > 0 {
+		return &codeError{code: exitFailed, text: words.Count(len(all), "certificate ends", "certificates end") + " soon"}
 	}
 	e.say("No certificate ends within %d days without a successor.", c.Days)
 	return nil
 }
+
+// endingWithin are the certificates whose use has ended, or ends within some days,
+// while nothing takes over.
+func endingWithin(s *partner.Snapshot, now time.Time, days int) []partner.CertificateInfo {
+	out := []partner.CertificateInfo{}
+	for _, i := range s.Certificates(now) {
+		left := i.DaysLeft(now)
+		if i.Begins.After(now) || i.Successor != "" || i.Covered && left < 0 || left > days {
+			continue
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+// tellEnding says when one ends, what follows, and which it is.
+func tellEnding(i partner.CertificateInfo, now time.Time) string {
+	left := i.DaysLeft(now)
+	ends, next := "ends in "+words.Count(left, "day", "days"), "no successor"
+	if left < 0 {
+		ends = "has ended"
+	}
+	if i.Late != "" {
+		next = "serial " + i.Late + " begins only " + utcMinute(i.LateBegin)
+	}
+	return fmt.Sprintf("%s: %s certificate %s (%s), %s. Serial %s, SHA-256 %s, %s", i.Owner, i.Use, ends, utcMinute(i.Ends), next, i.Serial, i.SHA256, i.File)
+}
+
+// utcMinute is a time as settings of our own mean it.
+func utcMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 // describe is a certificate in one line, as it is compared by phone.
 func describe(c *x509.Certificate) string {

@@ -35,7 +35,7 @@ func (c *CheckCommand) Run(e *env) error {
 		return err
 	}
 	if s != nil {
-		problems = append(movedDomain(s), problems...)
+		problems = append(movedDomain(s), s.Outlook(time.Now())...)
 	}
 	mistakes := 0
 	shown := []partner.Problem{}

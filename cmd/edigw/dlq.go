@@ -15,6 +15,7 @@ type DLQCommands struct {
 	Show    DLQShow    `cmd:"" help:"One letter with its message."`
 	Replay  DLQReplay  `cmd:"" help:"Send letters again, under the same Message-IDs."`
 	Recheck DLQRecheck `cmd:"" help:"Verify the stored receipts again; good ones are delivered, nothing is sent."`
+	Process DLQProcess `cmd:"" help:"Take up what partners sent: open refused messages again, hand documents on again."`
 	Settle  DLQSettle  `cmd:"" help:"Close letters on the partner's word."`
 	Discard DLQDiscard `cmd:"" help:"Give documents up: they will never be sent."`
 }
@@ -102,16 +103,18 @@ func (c *DLQShow) Run(e *env) error {
 	if err := gateway.Get(e.ctx, "/messages/"+url.PathEscape(l.Message), nil, &m); err != nil {
 		return err
 	}
-	e.say("Letter %s, %s, since %s", l.ID, l.status(), local(l.Created))
-	e.say("  %s", l.sentence(m.lastAttempt(), m.DeliverBy))
+	e.say("Letter %s, %s, since %s", l.ID, l.Status, local(l.Created))
+	e.say("  %s", l.sentence(m))
 	e.say("  partner     %s", l.Partner)
 	e.say("  reason      %s", l.headline())
-	e.say("  last error  %s", l.Detail)
+	if l.Status != "open" || !l.refused() { // of that one it follows below
+		e.say("  last error  %s", l.Detail)
+	}
 	if l.Uncertain {
 		e.say("  %s", words.Uncertain)
 	}
 	if l.ClosedAs != "" {
-		e.say("  closed      %s: %s%s", local(l.Closed), words.ClosedAs(l.ClosedAs), l.by())
+		e.say("  closed      %s: %s%s", local(l.Closed), l.end(m.Kind), l.by())
 	}
 	return showMessage(e, gateway, l.Message)
 }
@@ -141,8 +144,9 @@ func (s selection) check() error {
 	return nil
 }
 
-// ids gives the open letters of the selection.
-func (s selection) ids(e *env, gateway *apiclient.Client) ([]string, error) {
+// ids gives the open letters of the selection; only, if not nil, says which of
+// those that a filter matches.
+func (s selection) ids(e *env, gateway *apiclient.Client, only func(letterView) bool) ([]string, error) {
 	if len(s.IDs) > 0 {
 		return s.whole(e, gateway)
 	}
@@ -155,7 +159,9 @@ func (s selection) ids(e *env, gateway *apiclient.Client) ([]string, error) {
 			return nil, err
 		}
 		for _, l := range list.Items {
-			ids = append(ids, l.ID)
+			if only == nil || only(l) {
+				ids = append(ids, l.ID)
+			}
 		}
 		if cursor = list.Next; cursor == "" {
 			return ids, nil
@@ -182,6 +188,7 @@ type letterAction struct {
 	question string
 	body     any
 	done     func(letterView) (said string, ended bool) // what came of it, and whether the letter is closed
+	only     func(letterView) bool                      // which of a filter's letters it is for; nil: all
 }
 
 // each does one action to every letter of a selection, and tells what came of
@@ -194,7 +201,7 @@ func (s selection) each(e *env, a letterAction) error {
 	if err != nil {
 		return err
 	}
-	ids, err := s.ids(e, gateway)
+	ids, err := s.ids(e, gateway, a.only)
 	if err != nil {
 		return err
 	}
@@ -243,7 +250,7 @@ func (DLQRecheck) Help() string {
 
 // Run does it.
 func (c *DLQRecheck) Run(e *env) error {
-	return c.each(e, letterAction{"recheck", "Verify the receipts of %s again?", nil, letterView.rechecked})
+	return c.each(e, letterAction{name: "recheck", question: "Verify the receipts of %s again?", done: letterView.rechecked})
 }
 
 // DLQSettle closes letters on the partner's word.
@@ -259,7 +266,7 @@ func (DLQSettle) Help() string {
 
 // Run does it.
 func (c *DLQSettle) Run(e *env) error {
-	return c.each(e, letterAction{"settle", "Close %s as delivered, on the partner's word?", map[string]string{"note": c.Note}, letterView.closed})
+	return c.each(e, letterAction{name: "settle", question: "Close %s as delivered, on the partner's word?", body: map[string]string{"note": c.Note}, done: letterView.closed})
 }
 
 // DLQDiscard gives documents up.
@@ -275,5 +282,5 @@ func (DLQDiscard) Help() string {
 
 // Run does it.
 func (c *DLQDiscard) Run(e *env) error {
-	return c.each(e, letterAction{"discard", "Discard %s? They will never be sent.", map[string]string{"reason": c.Why, "note": c.Why}, letterView.closed})
+	return c.each(e, letterAction{name: "discard", question: "Discard %s? They will never be sent.", body: map[string]string{"reason": c.Why, "note": c.Why}, done: letterView.closed})
 }

@@ -49,6 +49,9 @@ func (c *DoctorCommand) Run(e *env) error {
 	}
 	s, problems, err := partner.Load(e.config, time.Now())
 	x := &examination{e: e, s: s}
+	if s != nil {
+		problems = s.Outlook(time.Now())
+	}
 	x.settings(problems)
 	if err != nil {
 		if !errors.Is(err, partner.ErrSettings) {
@@ -112,6 +115,7 @@ func (x *examination) settings(problems []partner.Problem) {
 func (x *examination) permissions() {
 	bad := 0
 	for _, dir := range []string{"secrets", "keys", string(x.s.Gateway().Data)} {
+		keys := dir == "keys"
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(x.s.Dir(), dir)
 		}
@@ -120,7 +124,7 @@ func (x *examination) permissions() {
 				return err
 			}
 			info, err := d.Info()
-			if err == nil && info.Mode().Perm()&0o077 != 0 && filepath.Ext(path) != ".crt" && filepath.Base(path) != socketName {
+			if err == nil && info.Mode().Perm()&0o077 != 0 && filepath.Base(path) != socketName && !(keys && public(path)) {
 				bad++
 				x.found("files", false, "%s can be read by others (mode %04o): chmod 600 it", path, info.Mode().Perm())
 			}
@@ -134,6 +138,17 @@ func (x *examination) permissions() {
 	if bad == 0 {
 		x.found("files", true, "keys, secrets and data can be read by their owner only")
 	}
+}
+
+// public reports whether a file holds certificates and no key: everybody may
+// read those.
+func public(path string) bool {
+	certificates, err := partner.ReadCertificates(path)
+	if err != nil || len(certificates) == 0 {
+		return false
+	}
+	data, err := os.ReadFile(path)
+	return err == nil && !partner.HoldsPrivateKey(data)
 }
 
 func (x *examination) disk() {
@@ -205,14 +220,11 @@ func (x *examination) stopped() {
 
 func (x *examination) certificates() {
 	now := time.Now()
-	ending := 0
-	for _, c := range x.s.Certificates(now) {
-		if c.InForce && c.Successor == "" && c.DaysLeft(now) <= 30 {
-			ending++
-			x.add(finding{What: "certificate", Warn: c.DaysLeft(now) > 7, Text: fmt.Sprintf("%s %s, serial %s, ends in %s without a successor", c.Owner, c.Use, c.Serial, words.Count(c.DaysLeft(now), "day", "days"))})
-		}
+	all := endingWithin(x.s, now, 30)
+	for _, c := range all {
+		x.add(finding{What: "certificate", Warn: c.DaysLeft(now) > 7, Text: tellEnding(c, now)})
 	}
-	if ending == 0 {
+	if len(all) == 0 {
 		x.found("certificate", true, "none ends within 30 days without a successor")
 	}
 }

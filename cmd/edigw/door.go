@@ -52,7 +52,11 @@ func (g *gateway) bind() error {
 	partners, operators := share(s.Gateway(), openFiles())
 	if p := s.Gateway().Listen.Partners; p != nil {
 		server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: int(s.Gateway().Limits.Header)}
-		if err := g.openDoor("partners", string(p.Address), server, s.ServerTLS(), partners); err != nil {
+		var secure *tls.Config
+		if p.TLS != nil {
+			secure = g.partnerTLS()
+		}
+		if err := g.openDoor("partners", string(p.Address), server, secure, partners); err != nil {
 			return fmt.Errorf("listen.partners: %w", err)
 		}
 	}
@@ -79,13 +83,14 @@ func (g *gateway) partnerSide() (http.Handler, error) {
 	limits := g.settings.Current().Gateway().Limits
 	h, err := as2.NewHandler(as2.Options{
 		Partners: partnersForAS2{g.settings, g.now}, Inbox: g.inbox, Acks: g.inbox,
-		Scratch: filepath.Join(string(g.settings.Current().Gateway().Data), spoolName), Domain: g.settings.Current().Gateway().Identity.Domain,
+		Scratch: filepath.Join(string(g.settings.Current().Gateway().Data), spoolName), Domain: g.settings.Current().Gateway().Identity.Domain, Product: product(),
 		Now: g.now, Log: g.log, Body: int64(limits.Document), Header: int(limits.Header),
-		Room: spoolRoom(string(g.settings.Current().Gateway().Data)), Crowded: g.crowded,
+		Room: spoolRoom(string(g.settings.Current().Gateway().Data)), Crowded: g.crowded, Stranger: g.strangers.Inc,
 	})
 	if err != nil {
 		return nil, err
 	}
+	g.receiver = h
 	mux := http.NewServeMux()
 	mux.Handle("/as2", newGuard(h, wireLimit(int64(limits.Document)), g.partnerBy))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -144,12 +149,30 @@ func (g *gateway) crowded(partner string, err error) {
 func (g *gateway) inboxOptions() inbox.Options {
 	return inbox.Options{
 		Store: g.store, Spool: g.spool, Lanes: g.lanes, Dir: filepath.Join(g.settings.Current().Dir(), "inbox"),
-		Now: g.now, Log: g.log, Wake: g.lanes.Wake, Count: g.lanes.CountMessage,
+		Now: g.now, Log: g.log, Wake: g.lanes.Wake, Count: g.lanes.CountMessage, Webhook: g.postsTo, Opener: reopener{g},
 	}
 }
 
+// postsTo reports whether documents of a partner go to a webhook now.
+func (g *gateway) postsTo(partner string) bool {
+	p, known := g.settings.Current().Partner(partner)
+	return known && p.Webhook != nil
+}
+
+// partnerTLS asks the settings in force at every handshake: a renewed
+// certificate counts from its reload on.
+func (g *gateway) partnerTLS() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		cert, auth := g.settings.Current().ServerTLS()
+		if cert == nil {
+			return nil, errors.New("no certificate for the partners' listener")
+		}
+		return &tls.Config{Certificates: []tls.Certificate{*cert}, ClientAuth: auth, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, nil
+	}}
+}
+
 // openDoor binds a listener that the network reaches.
-func (g *gateway) openDoor(name, address string, server *http.Server, cert *tls.Certificate, most places) error {
+func (g *gateway) openDoor(name, address string, server *http.Server, secure *tls.Config, most places) error {
 	tcp, err := listen("tcp", address)
 	if err != nil {
 		return err
@@ -157,8 +180,8 @@ func (g *gateway) openDoor(name, address string, server *http.Server, cert *tls.
 	bound := newLimitedListener(tcp, name, most, g.log, g.starved)
 	server.ConnState = bound.state
 	var l net.Listener = bound
-	if cert != nil {
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	if secure != nil {
+		l = tls.NewListener(l, secure)
 	}
 	g.doors.list = append(g.doors.list, door{name: name, listener: l, server: server})
 	return nil

@@ -27,9 +27,9 @@ type ending struct {
 	opened    bool          // the breaker opened
 }
 
-// TestFaultOfPartner plays what partners do wrong and checks state, reason,
+// TestRow25FaultOfPartner plays what partners do wrong and checks state, reason,
 // uncertainty, attempts and breaker.
-func TestFaultOfPartner(t *testing.T) {
+func TestRow25FaultOfPartner(t *testing.T) {
 	t.Parallel()
 	large := bytes.Repeat([]byte("a line of an invoice\r\n"), 200_000)
 	twice := func(c retry.Class) []retry.Class { return []retry.Class{c, c} }
@@ -69,6 +69,10 @@ func TestFaultOfPartner(t *testing.T) {
 			}
 			m := s.end(s.sent("northwind", "INV-1", document).ID)
 			checkEnding(s, m, test.want)
+			var kept bytes.Buffer
+			if err := s.api.Download(t.Context(), "/messages/"+m.ID+"/payload", &kept); err != nil || !bytes.Equal(kept.Bytes(), document) {
+				t.Errorf("%d of %d bytes of the document are kept, %v", kept.Len(), len(document), err)
+			}
 			if n := c.booked()[m.MessageID]; n != test.effects {
 				t.Errorf("the partner booked it %d times, want %d", n, test.effects)
 			}
@@ -145,9 +149,9 @@ func wrongMIC(a *httptest.ResponseRecorder) *httptest.ResponseRecorder {
 	return a
 }
 
-// TestFaultOfCertificate meets a partner whose TLS certificate has expired: the
+// TestRow27Row31FaultOfCertificate meets a partner whose TLS certificate has expired: the
 // document never leaves, the breaker opens at once and waits long.
-func TestFaultOfCertificate(t *testing.T) {
+func TestRow27Row31FaultOfCertificate(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "")
 	c := idleCounterpart(s)

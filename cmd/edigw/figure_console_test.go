@@ -99,8 +99,8 @@ func (d desk) pages(t *testing.T) []string {
 	all := []string{
 		"/", "/?show=letters", "/?q=partner-00017", "/?from=20",
 		"/partners/" + partner, "/partners/" + crowdPartner(1), "/partners/" + partner + "/settings",
-		"/messages", "/messages?q=INV-1717", "/messages?q=INV-1%2A", "/messages?show=failed", "/messages?show=unknown", "/messages?show=overdue", "/messages?show=refused", "/messages?show=line", "/messages?show=received",
-		"/messages?partner=" + partner, "/messages?show=failed&partner=" + partner, "/messages?show=refused&partner=" + partner, "/messages?show=received&partner=" + partner, "/messages?show=unknown&partner=" + partner, "/messages?to=" + day, "/messages?from=" + day + "&to=" + day,
+		"/messages", "/messages?q=INV-1717", "/messages?q=INV-1%2A", "/messages?show=failed", "/messages?show=unknown", "/messages?show=overdue", "/messages?show=refused", "/messages?show=line", "/messages?direction=in",
+		"/messages?partner=" + partner, "/messages?show=failed&partner=" + partner, "/messages?show=refused&partner=" + partner, "/messages?direction=in&partner=" + partner, "/messages?show=unknown&partner=" + partner, "/messages?to=" + day, "/messages?from=" + day + "&to=" + day,
 		"/messages/" + id, "/letters", "/letters?partner=" + partner, "/letters?reason=signature", "/letters?outage=OUT-1", "/letters?cause=decryption-failed", "/letters?partner=" + partner + "&cause=decryption-failed",
 		"/letters?partner=" + partner + "&reason=circuit-open&outage=OUT-1", "/letters?status=closed", "/letters?status=all", "/letters?status=replaying", "/letters?status=closed&partner=" + partner, "/letters?status=closed&reason=format",
 		"/outages/OUT-1", "/alerts", "/alerts?show=all", "/certificates", "/certificates?show=ending", "/certificates?owner=" + partner, "/audit", "/audit?actor=kim", "/audit?actor=lee", "/audit?partner=" + partner, "/audit?to=" + day, "/users",

@@ -19,12 +19,14 @@ import (
 	"time"
 
 	"edigw/as2/smime"
+	"edigw/internal/rsakey"
 )
 
 // cryptoWork is what one message costs both ends in cryptography, without HTTP,
 // MIME or a store: its ceiling is what B1 is measured by.
 type cryptoWork struct {
-	own, theirs         *rsa.PrivateKey
+	own, theirs         rsakey.Key // of the back end that the program was built with
+	ownGo, theirsGo     *rsa.PrivateKey
 	ownCert, theirsCert *x509.Certificate
 	document, receipt   []byte
 }
@@ -36,7 +38,7 @@ func newCryptoWork(t testing.TB, p pair, document []byte) cryptoWork {
 	if !ok || !ok2 {
 		t.Fatal("the figure is about RSA")
 	}
-	return cryptoWork{own: own, theirs: theirs, ownCert: p.own.Cert, theirsCert: p.theirs.Cert, document: document, receipt: bytes.Repeat([]byte("MDN "), 200)}
+	return cryptoWork{own: rsakey.Wrap(own), theirs: rsakey.Wrap(theirs), ownGo: own, theirsGo: theirs, ownCert: p.own.Cert, theirsCert: p.theirs.Cert, document: document, receipt: bytes.Repeat([]byte("MDN "), 200)}
 }
 
 // pace is how fast messages went, and what processor time each took: where
@@ -74,18 +76,19 @@ func paced(t testing.TB, span time.Duration, one func() error) pace {
 	return pace{float64(n.Load()) / time.Since(begin).Seconds(), (cpuTime(t) - used) / time.Duration(max(1, n.Load()))}
 }
 
-// bare is the rate with the standard library alone.
-func (w cryptoWork) bare(t testing.TB, span time.Duration) pace {
+// bare is the rate with the standard library alone, but for who computes with
+// the private keys.
+func (w cryptoWork) bare(t testing.TB, span time.Duration, own, theirs rsakey.Key) pace {
 	return paced(t, span, func() error {
 		// The sender signs, encrypts, names the wire bytes.
 		sum := sha256.Sum256(w.document)
-		signature, err := rsa.SignPKCS1v15(nil, w.own, crypto.SHA256, sum[:])
+		signature, err := own.Sign(rand.Reader, sum[:], crypto.SHA256)
 		if err != nil {
 			return err
 		}
 		secret := make([]byte, 48)
 		rand.Read(secret)
-		wrapped, err := rsa.EncryptPKCS1v15(rand.Reader, &w.theirs.PublicKey, secret[:32]) //nolint:staticcheck // what AS2 does
+		wrapped, err := rsa.EncryptPKCS1v15(rand.Reader, &w.theirsGo.PublicKey, secret[:32]) //nolint:staticcheck // what AS2 does
 		if err != nil {
 			return err
 		}
@@ -98,8 +101,8 @@ func (w cryptoWork) bare(t testing.TB, span time.Duration) pace {
 		sha256.Sum256(body)
 
 		// The receiver decrypts, verifies, signs the receipt.
-		key := make([]byte, 32)
-		if err := rsa.DecryptPKCS1v15SessionKey(nil, w.theirs, wrapped, key); err != nil { //nolint:staticcheck // what AS2 does
+		key, err := theirs.Decrypt(rand.Reader, wrapped, &rsa.PKCS1v15DecryptOptions{SessionKeyLen: 32}) //nolint:staticcheck // what AS2 does
+		if err != nil {
 			return err
 		}
 		if block, err = aes.NewCipher(key); err != nil {
@@ -110,16 +113,16 @@ func (w cryptoWork) bare(t testing.TB, span time.Duration) pace {
 			return errors.New("not what was encrypted")
 		}
 		sum = sha256.Sum256(w.document)
-		if err := rsa.VerifyPKCS1v15(&w.own.PublicKey, crypto.SHA256, sum[:], signature); err != nil {
+		if err := rsa.VerifyPKCS1v15(&w.ownGo.PublicKey, crypto.SHA256, sum[:], signature); err != nil {
 			return err
 		}
 		sum = sha256.Sum256(w.receipt)
-		if signature, err = rsa.SignPKCS1v15(nil, w.theirs, crypto.SHA256, sum[:]); err != nil {
+		if signature, err = theirs.Sign(rand.Reader, sum[:], crypto.SHA256); err != nil {
 			return err
 		}
 
 		// The sender verifies the receipt.
-		return rsa.VerifyPKCS1v15(&w.theirs.PublicKey, crypto.SHA256, sum[:], signature)
+		return rsa.VerifyPKCS1v15(&w.theirsGo.PublicKey, crypto.SHA256, sum[:], signature)
 	})
 }
 
@@ -134,7 +137,7 @@ func (w cryptoWork) engine(t testing.TB, span time.Duration) pace {
 		}
 		var wire bytes.Buffer
 		named := sha256.New()
-		e, err := smime.NewEncrypter(io.MultiWriter(&wire, named), int64(len(w.document)), smime.AES256CBC, []*x509.Certificate{w.theirsCert})
+		e, err := smime.NewEncrypter(io.MultiWriter(&wire, named), int64(len(w.document)), smime.EncryptOptions{Cipher: smime.AES256CBC, Recipients: []*x509.Certificate{w.theirsCert}})
 		if err != nil {
 			return err
 		}

@@ -14,11 +14,13 @@ import (
 	"edigw/alerts"
 	"edigw/alerts/mail"
 	"edigw/alerts/slack"
+	"edigw/as2"
 	"edigw/dlq"
 	"edigw/inbox"
 	"edigw/intake"
 	"edigw/lane"
 	"edigw/lane/as2sender"
+	webhooks "edigw/lane/webhook"
 	"edigw/partner"
 	"edigw/queue"
 	"edigw/store/spool"
@@ -44,6 +46,7 @@ type gateway struct {
 	intake   *intake.Intake
 	outbox   *intake.Outbox
 	inbox    *inbox.Inbox
+	receiver *as2.Handler
 	access   *access.Service
 	api      *web.API
 	console  *console.Console
@@ -52,6 +55,8 @@ type gateway struct {
 	jobs     jobs
 	reloads  reloads
 	files    starving
+
+	strangers prometheus.Counter // messages of senders whom nobody knows
 
 	bad        []queue.Event // settings files that were bad at the start
 	collecting sync.Mutex    // held while files are let go, or while a backup names them
@@ -70,7 +75,7 @@ func open(ctx context.Context, config string, log *slog.Logger) (*gateway, error
 // openWith is open with settings that are loaded already, and their problems.
 func openWith(ctx context.Context, settings *partner.Registry, problems []partner.Problem, log *slog.Logger) (_ *gateway, err error) {
 	now := time.Now
-	g := &gateway{log: log, now: now, settings: settings, metrics: prometheus.NewRegistry()}
+	g := &gateway{log: log, now: now, settings: settings, metrics: prometheus.NewRegistry(), strangers: newStrangers()}
 	s := settings.Current()
 	data := string(s.Gateway().Data)
 	if err := restoredWhole(data); err != nil {
@@ -115,19 +120,24 @@ func (g *gateway) build(data string, commits *commits) (err error) {
 		return err
 	}
 	current := settingsNow{g.settings}
-	g.sender = as2sender.New(as2sender.Options{Settings: g.settings.Current, Spool: g.spool, Builds: g.store, Now: g.now, Log: g.log})
+	g.sender = as2sender.New(as2sender.Options{Product: product(), Settings: g.settings.Current, Spool: g.spool, Builds: g.store, Now: g.now, Log: g.log})
+	hooks, err := webhooks.New(webhooks.Options{Settings: g.settings.Current, Spool: g.spool, Now: g.now})
+	if err != nil {
+		return err
+	}
 	if g.lanes, err = lane.New(lane.Options{
-		Store: g.store, Partners: current, Incarnation: s.Gateway().Node + "/" + incarnation, Now: g.now, Log: g.log,
+		Store: following{g.store, g}, Partners: current, Incarnation: s.Gateway().Node + "/" + incarnation, Now: g.now, Log: g.log,
 		Senders: map[lane.Route]lane.Sender{
 			{Protocol: "as2", Kind: queue.KindDocument}: noting{g.sender, g.starved},
 			{Protocol: "as2", Kind: queue.KindReceipt}:  noting{as2sender.Receipts{Sender: g.sender}, g.starved},
+			{Protocol: "as2", Kind: queue.KindWebhook}:  noting{hooks, g.starved},
 		},
 		Sockets: s.Gateway().Limits.Sockets, RetryBudget: float64(s.Gateway().Limits.RetryBudget),
 	}); err != nil {
 		return err
 	}
 	if g.letters, err = dlq.New(dlq.Options{
-		Store: g.store, Partners: current, Lanes: lanesForLetters{g.lanes}, Judge: g.sender, Now: g.now, Log: g.log, Bounds: g.bounds, Contents: contents{g.spool},
+		Store: following{g.store, g}, Partners: current, Lanes: lanesForLetters{g.lanes}, Judge: g.sender, Now: g.now, Log: g.log, Bounds: g.bounds, Contents: contents{g.spool},
 	}); err != nil {
 		return err
 	}

@@ -15,9 +15,9 @@ import (
 	"edigw/store/sqlite"
 )
 
-// TestKillDuringExchange kills the gateway at each step of an exchange that
+// TestRow38KillDuringExchange kills the gateway at each step of an exchange that
 // the partner can see (delivery.md §8).
-func TestKillDuringExchange(t *testing.T) {
+func TestRow38KillDuringExchange(t *testing.T) {
 	t.Parallel()
 	large := bytes.Repeat([]byte("a line of an invoice\r\n"), 200_000)
 	small := []byte("an invoice")

@@ -19,6 +19,9 @@ import (
 // version is set by deploy/build.sh.
 var version = "dev"
 
+// product is who we say we are to partners.
+func product() string { return "edigw/" + version }
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

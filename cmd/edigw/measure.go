@@ -35,10 +35,18 @@ func (c *commits) observe(took time.Duration, requests int) {
 	c.rows.Observe(float64(requests))
 }
 
+// newStrangers counts messages that nobody has an agreement for: they make no
+// letter and no alert.
+func newStrangers() prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "edigw_unknown_senders_total", Help: "AS2 messages between names without an agreement, refused.",
+	})
+}
+
 // measure registers every metric of interfaces.md §6.
 func (g *gateway) measure(c *commits) error {
 	all := []prometheus.Collector{
-		c.seconds, c.rows, g.letters.Collector(), stock{g},
+		c.seconds, c.rows, g.letters.Collector(), stock{g}, g.strangers,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	}
 	all = append(all, g.lanes.Collectors()...)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 
 	"edigw/internal/apiclient"
 	"edigw/internal/words"
+	"edigw/queue"
 )
 
 // showMessage prints one message: what it is, what became of it, what to do.
@@ -24,14 +26,19 @@ func showMessage(e *env, gateway *apiclient.Client, id string) error {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
 	}
-	way := "to"
-	if m.Direction == "in" {
-		way = "from"
+	e.say("Message %s %s %s: %s", m.ID, m.way(), m.Partner, m.sentence())
+	if m.MessageID != "" {
+		e.say("  Message-ID  %s", m.MessageID)
 	}
-	e.say("Message %s %s %s: %s", m.ID, way, m.Partner, m.sentence())
-	e.say("  Message-ID  %s", m.MessageID)
-	e.say("  key         %s", m.Key)
-	e.say("  document    %s, %s bytes, accepted %s", m.FileName, words.Number(m.Size), local(m.Accepted))
+	switch {
+	case m.Kind == string(queue.KindWebhook):
+		e.say("  received as %s", m.Follows)
+	case m.Kind == string(queue.KindReceipt):
+		e.say("  receipt for %s", m.Follows)
+	case m.Direction == "out":
+		e.say("  key         %s", m.Key)
+	}
+	e.say("  document    %s", m.document())
 	if len(m.References) > 0 {
 		var refs []string
 		for _, r := range m.References {
@@ -44,7 +51,10 @@ func showMessage(e *env, gateway *apiclient.Client, id string) error {
 	}
 	if l, open := m.openLetter(); open {
 		e.say("  letter      %s, %s, since %s", l.ID, l.headline(), local(l.Created))
-		e.sayAdvice(l)
+		if l.refused() {
+			e.say("  because     %s", l.Detail)
+		}
+		e.sayAdvice(l, m.Kind)
 	}
 	e.sayAttempts(m)
 	e.sayTimeline(m)
@@ -53,16 +63,67 @@ func showMessage(e *env, gateway *apiclient.Client, id string) error {
 
 func (e *env) sayAttempts(m messageView) {
 	for _, a := range m.Attempts {
-		status := ""
-		if a.Status != 0 {
-			status = fmt.Sprintf(" HTTP %d", a.Status)
-		}
-		detail := ""
-		if a.Detail != "" {
-			detail = ": " + a.Detail
-		}
-		e.say("  attempt %-2d  %s  %s%s after %s%s", a.N, local(a.Started), a.Class, status, a.Duration, detail)
+		e.say("  try %-6d  %s  %s", a.N, local(a.Started), a.sentence())
 	}
+}
+
+// sentence says what an exchange came to.
+func (a attempt) sentence() string {
+	text := words.ExchangeOutcome(a.Class, a.Ack != nil && a.Ack.Positive)
+	if detail := words.Said(a.Detail); detail != "" {
+		text += ": " + detail
+	} else if a.Status >= 300 {
+		text += fmt.Sprintf(": they answered %d", a.Status)
+	}
+	if took, err := time.ParseDuration(a.Duration); err == nil && took > 0 {
+		text += " (" + a.Duration + ")"
+	}
+	return text
+}
+
+// way is between whom it goes.
+func (m messageView) way() string {
+	switch {
+	case m.Direction == "in":
+		return "from"
+	case m.Kind == string(queue.KindWebhook):
+		return "to the webhook of"
+	}
+	return "to"
+}
+
+// refused reports whether it is a message of a partner that we refused.
+func (m messageView) refused() bool { return m.Direction == "in" && m.SHA256 == "" }
+
+// document says what it is of: a refused message has none.
+func (m messageView) document() string {
+	if m.refused() {
+		text := "none was taken out of it; the request is "
+		switch {
+		case m.Received == nil:
+			text += "not kept any more"
+		case m.Received.Request == "whole":
+			text += "kept whole"
+		case m.Received.Request == "beginning":
+			text += "kept, but only its beginning"
+		case m.Received.Request == "header":
+			text += "kept without its body, which was not read"
+		default:
+			text += "not kept"
+		}
+		return text + "; received " + local(m.Accepted)
+	}
+	name, when := m.FileName, "accepted"
+	switch {
+	case m.Received != nil && len(m.Received.Files) > 0:
+		name = words.Count(len(m.Received.Files), "file", "files") + ": " + m.Received.names()
+	case name == "":
+		name = "without a name"
+	}
+	if m.Direction == "in" {
+		when = "received"
+	}
+	return fmt.Sprintf("%s, %s bytes, %s %s", name, words.Number(m.Size), when, local(m.Accepted))
 }
 
 func (e *env) sayTimeline(m messageView) {
@@ -71,12 +132,43 @@ func (e *env) sayTimeline(m messageView) {
 		if t.By != "" {
 			by = " (" + t.By + ")"
 		}
-		text := ""
-		if t.Text != t.Type {
-			text = ": " + t.Text
+		what, text := m.milestone(t.Type), ""
+		if said := words.Said(t.Text); said != "" && said != t.Type && !strings.EqualFold(said, what) && !m.toldByLetter(said) {
+			text = ": " + said
 		}
-		e.say("  %s  %s%s%s", t.At.Local().Format("2006-01-02 15:04:05.000"), t.Type, by, text)
+		e.say("  %s  %s%s%s", t.At.Local().Format("2006-01-02 15:04:05.000"), what, by, text)
 	}
+}
+
+// names are those of the files of a document of several.
+func (r receivedView) names() string {
+	var names []string
+	for _, f := range r.Files {
+		names = append(names, cmp.Or(f.Name, fmt.Sprintf("part %d", f.N)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// milestone names an event of the message.
+func (m messageView) milestone(event string) string {
+	if m.Direction == "in" {
+		switch event {
+		case string(queue.EventAccepted):
+			return "Received"
+		case string(queue.EventDelivered):
+			return "Handed on"
+		case string(queue.EventDead):
+			return words.Message(words.MessageFacts{State: string(queue.Dead), Inbound: true, Refused: m.refused()})
+		}
+	}
+	return words.Milestone(event)
+}
+
+// toldByLetter reports whether the open letter of a refused message says it
+// above.
+func (m messageView) toldByLetter(said string) bool {
+	l, open := m.openLetter()
+	return open && l.refused() && l.Detail == said
 }
 
 // openLetter is the letter that stands for the message now.
@@ -98,7 +190,7 @@ func (m messageView) lastAttempt() *attempt {
 
 // sentence is the state as people read it.
 func (m messageView) sentence() string {
-	f := words.MessageFacts{State: m.State, Why: m.Why, Proof: m.Proof, Next: m.NextAt, First: len(m.Attempts) == 0, Now: time.Now(), Zone: time.Local, Detail: m.Detail,
+	f := words.MessageFacts{State: m.State, Why: m.Why, Proof: m.Proof, Next: m.NextAt, First: len(m.Attempts) == 0, Hook: m.Kind == string(queue.KindWebhook), Inbound: m.Direction == "in", Refused: m.refused(), Now: time.Now(), Zone: time.Local, Detail: m.Detail,
 		By: m.EndedBy, Note: m.EndedNote, At: m.Finished}
 	for _, l := range m.Letters {
 		if l.ClosedAs == "delivered-late" {
@@ -107,7 +199,7 @@ func (m messageView) sentence() string {
 	}
 	text := words.Message(f)
 	if l, open := m.openLetter(); open {
-		text = l.sentence(m.lastAttempt(), m.DeliverBy)
+		text = l.sentence(m)
 	}
 	if m.Uncertain {
 		text += ". " + words.Uncertain

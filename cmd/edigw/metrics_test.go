@@ -38,6 +38,7 @@ var promised = map[string]string{
 	"edigw_gateway_isolated":             "",
 	"edigw_store_commit_seconds":         "",
 	"edigw_store_batch_rows":             "",
+	"edigw_unknown_senders_total":        "",
 }
 
 // values are all that a label may say; others name partners, channels and

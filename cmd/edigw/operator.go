@@ -14,7 +14,7 @@ func (g *gateway) operatorSide() (_ *web.API, err error) {
 	o := web.Options{
 		Access: g.access, Intake: frontDoor{g.intake, g.settings}, Ledger: g.store, Letters: g.letters, Received: received{g.inbox}, Lanes: g.lanes, Operator: g.lanes,
 		Alerts: g.store, Spool: g.spool, Evidence: g.sender, Settings: g.settings.Current, Reload: g.reload, Ready: g.ready, Metrics: g.metrics,
-		Now: g.now, Log: g.log, Acknowledger: g.alerts, Importer: importer{g}, Backup: g.backup, Version: version,
+		Now: g.now, Log: g.log, Acknowledger: g.alerts, Importer: importer{g}, Claims: claims{g}, Backup: g.backup, Version: version,
 	}
 	if g.console, err = g.pages(o); err != nil {
 		return nil, err

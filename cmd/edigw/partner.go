@@ -14,12 +14,13 @@ import (
 
 // PartnerCmds are what can be asked of trading partners and done to them.
 type PartnerCmds struct {
-	List  PartnerList  `cmd:"" help:"Partners with the state of their lanes."`
-	Show  PartnerShow  `cmd:"" help:"One partner: settings with their origin, schedule in words."`
-	New   PartnerNew   `cmd:"" help:"Write a partner's file and the sheet to send them."`
-	Test  PartnerTest  `cmd:"" help:"Check the connection; no document is sent unless asked for."`
-	Stop  PartnerStop  `cmd:"" help:"Hold a partner's documents; nothing is lost."`
-	Start PartnerStart `cmd:"" help:"Let them go out again, also after a stop of the lane's own or a restore."`
+	List   PartnerList   `cmd:"" help:"Partners with the state of their lanes."`
+	Show   PartnerShow   `cmd:"" help:"One partner: settings with their origin, schedule in words."`
+	New    PartnerNew    `cmd:"" help:"Write a partner's file and the sheet to send them."`
+	Import PartnerImport `cmd:"" help:"Take partners over from another product."`
+	Test   PartnerTest   `cmd:"" help:"Check the connection; no document is sent unless asked for."`
+	Stop   PartnerStop   `cmd:"" help:"Hold a partner's documents; nothing is lost."`
+	Start  PartnerStart  `cmd:"" help:"Let them go out again, also after a stop of the lane's own or a restore."`
 }
 
 // PartnerList lists partners.

@@ -13,6 +13,8 @@ import (
 	"text/template"
 	"time"
 
+	"edigw/as2"
+	"edigw/internal/conf"
 	"edigw/internal/words"
 	"edigw/partner"
 )
@@ -59,20 +61,19 @@ func (c *PartnerNew) Run(e *env) error {
 	}
 	file := filepath.Join(string(s.Gateway().Partners), c.ID+".yaml")
 	if _, err := os.Stat(file); err == nil {
-		return fmt.Errorf("%s exists already", file)
+		return fmt.Errorf("%s exists already: correct it there, then edigw check and edigw reload; or take another id", file)
 	}
 	if err := c.interview(e); err != nil {
 		return err
 	}
 	names, err := c.certificates(e, s)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.write(e, s, file, names)
 	}
-	text, err := c.yaml(names)
 	if err != nil {
-		return err
-	}
-	if err := writeNew(file, text); err != nil {
+		for _, name := range names { // so that it can be begun again
+			os.Remove(filepath.Join(s.Dir(), "keys", filepath.Base(name)))
+		}
 		return err
 	}
 	sheet := filepath.Join(string(s.Gateway().Partners), c.ID+"-sheet.txt")
@@ -81,6 +82,38 @@ func (c *PartnerNew) Run(e *env) error {
 	}
 	e.say("%s written, stage test; %s is for them.", file, sheet)
 	return c.inForce(e)
+}
+
+// write makes the partner's file.
+func (c *PartnerNew) write(e *env, s *partner.Snapshot, file string, certs []string) error {
+	text, err := c.yaml(certs)
+	if err != nil {
+		return err
+	}
+	if err := c.sound(e, s, text); err != nil {
+		return err
+	}
+	return writeNew(file, text)
+}
+
+// sound refuses a file in which an answer is at fault: it would have to be found
+// and corrected by hand.
+func (c *PartnerNew) sound(e *env, s *partner.Snapshot, text []byte) error {
+	root, _ := conf.Parse("", text)
+	var bad []partner.Problem
+	for _, p := range s.Trial(c.ID, text, time.Now()) {
+		if key, _, _ := strings.Cut(p.Key, "["); !p.Warning && (root == nil || root.Has(key)) {
+			bad = append(bad, p)
+			e.say("%s", p.String())
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	if err := e.result(map[string]any{"id": c.ID, "problems": bad}); err != nil {
+		return err
+	}
+	return wrong("nothing was written: correct %s and run it again", words.Count(len(bad), "answer", "answers"))
 }
 
 // inForce checks what was written and has it taken into use.
@@ -98,9 +131,12 @@ func (c *PartnerNew) inForce(e *env) error {
 		return err
 	}
 	var ignored any
-	if err := gateway.Post(e.ctx, "/reload", nil, &ignored); err != nil {
+	switch err := gateway.Post(e.ctx, "/reload", nil, &ignored); {
+	case p.Misconfigured:
+		e.say("It is not used before that is corrected. Next: edigw check, then edigw reload")
+	case err != nil:
 		e.say("No gateway took it into use yet (%v)", err)
-	} else {
+	default:
 		e.say("The gateway has taken it into use. Next: edigw partner test %s", c.ID)
 	}
 	if err := e.result(map[string]any{"id": c.ID, "problems": p.Problems}); err != nil {
@@ -189,27 +225,28 @@ func (q question) check() error {
 
 func (q question) optional() bool { return len(q.oneOf) > 0 && q.oneOf[0] == "" }
 
-// certificates copies theirs into keys/ and shows fingerprints to compare.
+// certificates copies theirs into keys/ and shows fingerprints to compare. With
+// an error it gives those that it had copied.
 func (c *PartnerNew) certificates(e *env, s *partner.Snapshot) ([]string, error) {
 	var names []string
 	for i, from := range c.Cert {
 		certs, err := partner.ReadCertificates(from)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", from, err)
+			return names, fmt.Errorf("%s: %w", from, err)
 		}
 		for _, cert := range certs {
 			e.say("%s", describe(cert))
 		}
 		b, err := os.ReadFile(from)
 		if err != nil {
-			return nil, err
+			return names, err
 		}
 		name := fmt.Sprintf("%s-%s%s", c.ID, []string{"verify", "encrypt"}[min(i, 1)], filepath.Ext(from))
 		if len(c.Cert) == 1 {
 			name = c.ID + filepath.Ext(from)
 		}
 		if err := writeNew(filepath.Join(s.Dir(), "keys", name), b); err != nil {
-			return nil, err
+			return names, err
 		}
 		names = append(names, "../keys/"+name)
 	}
@@ -247,8 +284,8 @@ func (c *PartnerNew) sheet(s *partner.Snapshot) []byte {
 	if url == "" {
 		url = "(to be told: listen.partners.base_url is not set)"
 	}
-	fmt.Fprintf(&b, "AS2 connection with %s\n\nOURS\n  AS2 name          %s\n  URL for messages  %s/as2\n", c.Name, g.Identity.AS2, url)
-	fmt.Fprintf(&b, "  Receipts          we ask for: %s, signed; we answer synchronous and asynchronous\n", c.Receipt)
+	fmt.Fprintf(&b, "AS2 connection with %s\n\nOURS\n  AS2 name          %s\n  URL for messages  %s/as2\n", c.Name, inHeader(g.Identity.AS2), url)
+	fmt.Fprintf(&b, "  Receipts          we ask for: %s, signed\n                    we answer: in the response; asynchronously only at addresses that we agreed\n", c.Receipt)
 	fmt.Fprintf(&b, "  Algorithms        signature SHA-256, encryption AES-256-CBC\n")
 	for _, info := range s.Certificates(time.Now()) {
 		if info.Owner == partner.OwnerGateway && (info.Use == partner.UseSign || info.Use == partner.UseDecrypt) {
@@ -256,10 +293,19 @@ func (c *PartnerNew) sheet(s *partner.Snapshot) []byte {
 		}
 	}
 	b.WriteString("\nYOURS (please fill in and send back)\n")
-	for _, blank := range []string{"AS2 name", "URL for messages", "Addresses that you send from", "Certificate, SHA-256", "Algorithms", "Receipts that you want", "Maintenance windows", "Contact at night"} {
+	for _, blank := range []string{"AS2 name", "URL for messages", "Addresses that you send from", "Certificate, SHA-256", "Algorithms", "Receipts that you want", "URLs for asynchronous ones", "Maintenance windows", "Contact at night"} {
 		fmt.Fprintf(&b, "  %-28s ______________________________\n", blank)
 	}
 	return []byte(b.String())
+}
+
+// inHeader is an AS2 name, and how headers have it where that differs: whoever
+// enters it must know whether the quotes belong to it.
+func inHeader(name string) string {
+	if quoted := as2.QuoteName(name); quoted != name {
+		return name + "   (in headers: " + quoted + ")"
+	}
+	return name
 }
 
 // createNew opens a file that must not exist yet.

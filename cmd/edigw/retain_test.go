@@ -233,7 +233,7 @@ func TestAReloadOutlivesWhoAskedForIt(t *testing.T) {
 		t.Errorf("%+v, %v", events, err)
 	}
 	next := testpki.SelfSigned(t, testpki.RSA(t, 2), "NORTHWIND 2027", testpki.Valid())
-	if _, err := (importer{g}).Import(gone, web.Import{Partner: "northwind", Certificate: next.CertPEM(), By: fault.Actor{Name: "kim"}}); err != nil {
+	if _, err := (importer{g}).Import(gone, web.Import{Partner: "northwind", Uses: []string{partner.UseVerify, partner.UseEncrypt}, Certificate: next.CertPEM(), By: fault.Actor{Name: "kim"}}); err != nil {
 		t.Error(err)
 	}
 	events, err = g.store.Events(t.Context(), 0, 100)

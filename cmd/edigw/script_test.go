@@ -29,11 +29,16 @@ import (
 // TestScripts plays testdata/script: what an operator types and reads.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	openAS2, err := filepath.Abs("../../partner/openas2/testdata/north")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TZ", "UTC")
 			e.Setenv("GORACE", os.Getenv("GORACE"))
+			e.Setenv("OPENAS2", openAS2)
 			e.Setenv("EDIGW_CONFIG", filepath.Join(e.WorkDir, "site", "edigw.yaml"))
 			return nil
 		},

@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -16,19 +16,22 @@ import (
 
 // SendCommand hands a document in.
 type SendCommand struct {
-	Partner     string `arg:"" help:"Partner's id: the name of its file."`
-	File        string `arg:"" help:"The document."`
-	Key         string `help:"Idempotency key; default: derived from the document's envelope."`
-	Correlation string `help:"Correlation id, for search."`
-	DeliverBy   string `name:"deliver-by" help:"Deadline: a time (RFC 3339) or a duration from now, such as 4h."`
-	ContentType string `name:"content-type" help:"MIME type; default: as recognised."`
-	Wait        bool   `help:"Wait for the end: exit code 0 delivered, 1 dead, 3 still under way when interrupted."`
+	Partner     string   `arg:"" help:"Partner's id: the name of its file."`
+	File        string   `arg:"" help:"The document."`
+	Attach      []string `placeholder:"FILE" sep:"none" help:"Send another file with it, in the same message (RFC 6362); once for each."`
+	Key         string   `help:"Idempotency key; default: derived from the document's envelope."`
+	Correlation string   `help:"Correlation id, for search."`
+	DeliverBy   string   `name:"deliver-by" help:"Deadline: a time (RFC 3339) or a duration from now, such as 4h."`
+	ContentType string   `name:"content-type" help:"MIME type; default: as recognised."`
+	Wait        bool     `help:"Wait for the end: exit code 0 delivered, 1 dead, 3 still under way when interrupted."`
 }
 
 // Help is shown by --help.
 func (SendCommand) Help() string {
 	return "Example:\n  edigw send northwind invoice-20931.edi --key INV-20931 --deliver-by 4h --wait\n\n" +
-		"The document is safe when the command has printed its id. The same key and\ncontent again change nothing and print the first message."
+		"The document is safe when the command has printed its id. The same key and\ncontent again change nothing and print the first message.\n\n" +
+		"  edigw send northwind order-4711.edi --attach drawing.pdf --attach terms.pdf\n\n" +
+		"makes one message of several files; the document proper is the first."
 }
 
 // Run posts the file and waits if asked to.
@@ -37,31 +40,30 @@ func (c *SendCommand) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(c.File)
+	f, _, err := openDocument(c.File)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	switch info, err := f.Stat(); {
-	case err != nil:
-		return err
-	case info.IsDir():
-		return fmt.Errorf("%s is a folder; name the file with the document", c.File)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file", c.File)
+	body, contentType := io.ReadCloser(f), c.ContentType
+	if len(c.Attach) > 0 {
+		if body, contentType, err = severalFiles(c.File, c.ContentType, c.Attach); err != nil {
+			return err
+		}
+		defer body.Close()
 	}
 	gateway, err := e.gateway()
 	if err != nil {
 		return err
 	}
 	header := http.Header{"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": filepath.Base(c.File)})}}
-	for name, value := range map[string]string{"Idempotency-Key": c.Key, "Correlation-Id": c.Correlation, "Deliver-By": by, "Content-Type": c.ContentType} {
+	for name, value := range map[string]string{"Idempotency-Key": c.Key, "Correlation-Id": c.Correlation, "Deliver-By": by, "Content-Type": contentType} {
 		if value != "" {
 			header.Set(name, value)
 		}
 	}
 	var m messageView
-	answer, err := gateway.Send(e.ctx, "/partners/"+url.PathEscape(c.Partner)+"/messages", header, f, &m)
+	answer, err := gateway.Send(e.ctx, "/partners/"+url.PathEscape(c.Partner)+"/messages", header, body, &m)
 	if err != nil {
 		return err
 	}

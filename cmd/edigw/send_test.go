@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"edigw/as2"
 	"edigw/queue"
 )
 
@@ -89,4 +90,56 @@ func TestSendTakesNothingGoodOutOfTheLine(t *testing.T) {
 		t.Errorf("%s, booked %v", last.State, n)
 	}
 	reckon(s, c, first, bad, next)
+}
+
+// TestSendSeveralFiles: --attach makes one message of several files; each arrives
+// as it was, the first is the document, and the same files again are the same
+// message.
+func TestSendSeveralFiles(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "testdata", "documents", "x12-850-order.edi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, "")
+	c := newCounterpart(s, ", encrypt: none, transfer_encoding: base64, content_type: application/edi-consent", "check: envelope\n")
+	c.agreement.Receive = as2.Receive{Signed: true}
+	bodies := make(chan string, 2)
+	c.play(func(v *visit) {
+		v.serve()
+		bodies <- string(v.body)
+	})
+	s.start()
+	drawing := "%PDF\x00\r\n--\n\n"
+	s.write("order.edi", string(raw))
+	s.write("Zeichnung.pdf", drawing)
+	s.write("terms", "no known name\n")
+	code, said := s.run("send", "northwind", "order.edi", "--attach", "Zeichnung.pdf", "--attach", "terms")
+	if code != exitFine {
+		t.Fatalf("exit code %d\n%s", code, said)
+	}
+	id, _, _ := strings.Cut(said, " ")
+	if m := s.end(id); m.State != string(queue.Delivered) {
+		t.Fatalf("%s: %s", m.State, m.Detail)
+	}
+	body := <-bodies
+	for _, want := range []string{
+		"Content-Type: multipart/related; type=\"application/edi-x12\"; boundary=\"",
+		"Content-Type: application/edi-x12\r\nContent-Transfer-Encoding: binary\r\nContent-Disposition: attachment; filename=\"order.edi\"\r\n\r\n" + string(raw) + "\r\n--",
+		"Content-Type: application/pdf\r\nContent-Transfer-Encoding: binary\r\nContent-Disposition: attachment; filename=\"Zeichnung.pdf\"\r\n\r\n" + drawing + "\r\n--",
+		"Content-Type: application/octet-stream\r\nContent-Transfer-Encoding: binary\r\nContent-Disposition: attachment; filename=\"terms\"\r\n\r\nno known name\n\r\n--",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the message lacks %q", want)
+		}
+	}
+	if code, again := s.run("send", "northwind", "order.edi", "--attach", "Zeichnung.pdf", "--attach", "terms"); code != exitFine || !strings.Contains(again, id+" is here already") {
+		t.Errorf("the same again: exit code %d\n%s", code, again)
+	}
+	if code, text := s.run("send", "northwind", "order.edi", "--attach", "absent.pdf"); code != exitFailed || !strings.Contains(text, "absent.pdf") {
+		t.Errorf("without the attachment: exit code %d\n%s", code, text)
+	}
+	if code, text := s.run("send", "northwind", "order.edi", "--attach", "keys"); code != exitFailed || !strings.Contains(text, "is a folder") {
+		t.Errorf("a folder attached: exit code %d\n%s", code, text)
+	}
 }

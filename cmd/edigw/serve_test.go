@@ -40,9 +40,9 @@ func TestServeSaysWhichPort(t *testing.T) {
 	s.start() // nothing of the failed start stands in the way
 }
 
-// TestStopDrains: SIGTERM lets an exchange end, refuses what is new, and the
+// TestRow34StopDrains: SIGTERM lets an exchange end, refuses what is new, and the
 // process ends well.
-func TestStopDrains(t *testing.T) {
+func TestRow34StopDrains(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "stop_timeout: 20s\n")
 	c := newCounterpart(s, "", "lane: {concurrency: 1}\n")

@@ -9,6 +9,7 @@ import (
 
 	"edigw/fault"
 	"edigw/internal/words"
+	"edigw/queue"
 )
 
 // The parts of the API's answers that commands read (interfaces.md §5). With
@@ -22,6 +23,7 @@ type messageView struct {
 	Key        string       `json:"key"`
 	Partner    string       `json:"partner"`
 	Direction  string       `json:"direction"`
+	Kind       string       `json:"kind"`
 	State      string       `json:"state"`
 	Why        string       `json:"why"`
 	NextAt     time.Time    `json:"next_at"`
@@ -33,6 +35,9 @@ type messageView struct {
 	Letter     string       `json:"letter"`
 	FileName   string       `json:"file_name"`
 	Size       int64        `json:"size"`
+	SHA256     string       `json:"sha256"`
+	Previous   string       `json:"previous"`
+	Follows    string       `json:"correlation_id"`
 	Accepted   time.Time    `json:"accepted"`
 	Finished   time.Time    `json:"finished"`
 	DeliverBy  time.Time    `json:"deliver_by"`
@@ -45,12 +50,21 @@ type messageView struct {
 		Name  string `json:"name"`
 		Value string `json:"value"`
 	} `json:"references"`
+	Received *receivedView `json:"received"`
 	Timeline []struct {
 		At   time.Time `json:"at"`
 		Type string    `json:"type"`
 		Text string    `json:"text"`
 		By   string    `json:"actor"`
 	} `json:"timeline"`
+}
+
+type receivedView struct {
+	Request string `json:"request"`
+	Files   []struct {
+		N    int    `json:"n"`
+		Name string `json:"name"`
+	} `json:"files"`
 }
 
 type attempt struct {
@@ -62,6 +76,9 @@ type attempt struct {
 	Counted  bool      `json:"counted"`
 	Status   int       `json:"status"`
 	Detail   string    `json:"detail"`
+	Ack      *struct {
+		Positive bool `json:"positive"`
+	} `json:"ack"`
 }
 
 // done reports whether the message will not change by itself.
@@ -104,6 +121,7 @@ type letterView struct {
 	Note      string       `json:"note"`
 	Outage    string       `json:"outage"`
 	Uncertain bool         `json:"uncertain"`
+	Contra    bool         `json:"contradicted"`
 	Overtaken bool         `json:"overtaken"`
 }
 
@@ -117,14 +135,29 @@ func (l *letterView) UnmarshalJSON(b []byte) error {
 // MarshalJSON gives it back.
 func (l letterView) MarshalJSON() ([]byte, error) { return l.raw, nil }
 
-// sentence says why the document was not delivered, as people read it.
-// last is the last attempt, nil if there was none; due the deadline, if any.
-func (l letterView) sentence(last *attempt, due time.Time) string {
-	f := words.ReasonFacts{Now: time.Now(), Zone: time.Local, Tried: l.Attempts, Detail: l.Detail, Due: due}
-	if last != nil {
+// refused reports whether it is of a message of a partner that we refused.
+func (l letterView) refused() bool {
+	return l.inbound() && (l.Reason == fault.ReasonSignature || l.Reason == fault.ReasonFormat)
+}
+
+// sentence says why its message was not delivered, or not taken, as people read
+// it.
+func (l letterView) sentence(m messageView) string {
+	f := words.ReasonFacts{Now: time.Now(), Zone: time.Local, Tried: l.Attempts, Detail: l.Detail, Due: m.DeliverBy, Contradicted: l.Contra,
+		Inbound: l.inbound(), Hook: m.Kind == string(queue.KindWebhook)}
+	if last := m.lastAttempt(); last != nil {
 		f.Status = last.Status
 	}
 	return words.Reason(string(l.Reason), f)
+}
+
+// end is how it ended, by the kind of its message.
+func (l letterView) end(kind string) string {
+	post := kind == string(queue.KindWebhook)
+	if post || l.inbound() {
+		return words.ClosedProcessed(l.ClosedAs, post)
+	}
+	return words.ClosedAs(l.ClosedAs)
 }
 
 // headline is the reason with its outage.
