@@ -122,8 +122,7 @@ type Document struct {
 	Date        time.Time
 }
 
-// Fingerprint names the parts of an agreement that change wire bytes: names,
-// algorithms, certificates, receipt request. Two agreements with the same
-// fingerprint build messages that say the same; a message is built anew only
-// when it differs (delivery.md §9). It holds no secret.
+// Fingerprint names the parts of an agreement for which a message that waits is
+// built anew: names, algorithms, certificates, receipt request. What only dresses
+// it, such as the subject, is not among them. It holds no secret.
 func (a Agreement) Fingerprint() string { return fingerprint(a) }

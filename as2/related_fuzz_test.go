@@ -21,7 +21,7 @@ func FuzzReadRelated(f *testing.F) {
 			t.Errorf("an error of no kind: %v", err)
 		}
 		var all int64
-		each := EachPart(bytes.NewReader(body), contentType, func(_ Attachment, content io.Reader) error {
+		each := TakeApart(bytes.NewReader(body), contentType, func(_ RelatedPart, content io.Reader) error {
 			n, err := io.Copy(io.Discard, content)
 			all += n
 			return err

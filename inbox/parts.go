@@ -92,7 +92,7 @@ func (b *Inbox) readParts(p *parcel, create func(*placing) (io.WriteCloser, erro
 	defer func() { _ = payload.Close() }()
 	p.parts = nil
 	taken := nameSet{}
-	return as2.EachPart(payload, p.facts.ContentType, func(a as2.Attachment, content io.Reader) error {
+	return as2.TakeApart(payload, p.facts.ContentType, func(a as2.RelatedPart, content io.Reader) error {
 		one := &placing{folder: p.folder, id: p.id, part: len(p.parts) + 1}
 		p.parts = append(p.parts, one)
 		to, err := create(one)
@@ -100,7 +100,7 @@ func (b *Inbox) readParts(p *parcel, create func(*placing) (io.WriteCloser, erro
 			return err
 		}
 		one.facts = placed{Facts: p.facts, Part: one.part}
-		if err := one.facts.measure(a, content, to); err != nil {
+		if err := one.facts.measure(a.Attachment, content, to); err != nil {
 			return err
 		}
 		if one.name == "" {

@@ -120,31 +120,14 @@ func (f encryptedForm) because(direction string) string {
 	return ""
 }
 
-// judge makes an exchange and fills its cell. What another product cannot read
-// is tried all the same.
 func (f encryptedForm) judge(t *testing.T, row exchanged, direction string, exchange func() error) {
 	t.Helper()
-	reason := f.because(direction)
-	switch {
-	case reason == "":
-		row.works(t, direction, exchange())
-	case strings.HasPrefix(direction, "we→") && f.foreign == "":
-		row.refuses(t, direction, reason, exchange())
-	default:
-		row.cannot(direction, reason)
-	}
+	row.judge(t, direction, f.because(direction), f.foreign == "", exchange)
 }
 
 func exchangedEncryption(t *testing.T) []exchanged {
 	content := payload(70_001)
-	o := newOpenSSL(t)
-	o.write("content", content)
-	b := bouncyFolder{dir: t.TempDir()}
-	b.write(t, "content", content)
-	for name, p := range encryptedParties() {
-		o.party(name, p)
-		b.party(t, name, p)
-	}
+	o, b := judges(t, content, encryptedParties())
 	forms := encryptedForms()
 	for i, f := range forms {
 		ours := fmt.Sprint("ours.", i)

@@ -13,7 +13,6 @@ import (
 	"io"
 	"math/big"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -134,31 +133,14 @@ func mozilla(reason string) map[string]string {
 	return map[string]string{"we→mozilla": reason, "mozilla→we": reason}
 }
 
-// judge makes an exchange and fills its cell. What another product cannot read
-// is tried all the same.
 func (f signedForm) judge(t *testing.T, row exchanged, direction string, exchange func() error) {
 	t.Helper()
-	reason, dashed := f.dash[direction]
-	switch {
-	case !dashed:
-		row.works(t, direction, exchange())
-	case strings.HasPrefix(direction, "we→") && !f.opaque:
-		row.refuses(t, direction, reason, exchange())
-	default:
-		row.cannot(direction, reason)
-	}
+	row.judge(t, direction, f.dash[direction], !f.opaque, exchange)
 }
 
 func exchangedSignatures(t *testing.T) []exchanged {
 	content := payload(70_001)
-	o := newOpenSSL(t)
-	o.write("content", content)
-	b := bouncyFolder{dir: t.TempDir()}
-	b.write(t, "content", content)
-	for name, p := range signedParties() {
-		o.party(name, p)
-		b.party(t, name, p)
-	}
+	o, b := judges(t, content, signedParties())
 	o.party("root", branch().root)
 	for i, f := range signedForms {
 		if !f.opaque {

@@ -37,6 +37,33 @@ func newExchanged(form string) exchanged {
 	return exchanged{form: form, verdict: map[string]string{}}
 }
 
+// judge makes an exchange and fills its cell. What another product cannot read,
+// for the reason given, is tried all the same if we write it.
+func (e exchanged) judge(t *testing.T, direction, reason string, written bool, exchange func() error) {
+	t.Helper()
+	switch {
+	case reason == "":
+		e.works(t, direction, exchange())
+	case strings.HasPrefix(direction, "we→") && written:
+		e.refuses(t, direction, reason, exchange())
+	default:
+		e.cannot(direction, reason)
+	}
+}
+
+// judges are the foreign programs, each with the content and the keys.
+func judges(t *testing.T, content []byte, parties map[string]party) (openssl, bouncyFolder) {
+	t.Helper()
+	o, b := newOpenSSL(t), bouncyFolder{dir: t.TempDir()}
+	o.write("content", content)
+	b.write(t, "content", content)
+	for name, p := range parties {
+		o.party(name, p)
+		b.party(t, name, p)
+	}
+	return o, b
+}
+
 // works says that an exchange has to succeed, and whether it did.
 func (e exchanged) works(t testing.TB, direction string, err error) {
 	t.Helper()

@@ -16,11 +16,6 @@ type RelatedPart struct {
 	Root bool // the part that start names, else the first (RFC 2387 §3.2)
 }
 
-// EachPart is TakeApart for whom all parts are alike.
-func EachPart(body io.Reader, contentType string, take func(a Attachment, content io.Reader) error) error {
-	return TakeApart(body, contentType, func(p RelatedPart, content io.Reader) error { return take(p.Attachment, content) })
-}
-
 // TakeApart takes a document of several files apart: it calls take for each
 // part in its order, with its name and type and its content without transfer
 // encoding, which take may leave unread. What cannot be taken apart within the
