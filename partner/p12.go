@@ -23,6 +23,8 @@ func p12Identity(data []byte, password string) (key any, list []*x509.Certificat
 		return nil, nil, errNoPassword
 	case errors.Is(err, p12.ErrPassword):
 		return nil, nil, errPassword
+	case errors.Is(err, p12.ErrJKS):
+		return nil, nil, err
 	case errors.Is(err, p12.ErrMalformed):
 		return nil, nil, errors.New("neither PEM nor a P12, or cut off")
 	case err != nil:

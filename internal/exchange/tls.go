@@ -3,6 +3,7 @@ package exchange
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"math/big"
@@ -44,7 +45,7 @@ func trustDetail(e *tls.CertificateVerificationError, host string) (detail, susp
 		return fmt.Sprintf("%s showed no TLS certificate", host), host
 	}
 	leaf := e.UnverifiedCertificates[0]
-	name := fmt.Sprintf("(%s, serial %s)", clean(leaf.Subject.String(), 200), Serial(leaf.SerialNumber))
+	name := fmt.Sprintf("(%s, serial %s)", nameOf(leaf.RawSubject, leaf.Subject), Serial(leaf.SerialNumber))
 	suspect = host + " serial " + Serial(leaf.SerialNumber)
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](e.Err)
 	switch {
@@ -53,7 +54,7 @@ func trustDetail(e *tls.CertificateVerificationError, host string) (detail, susp
 		whose := fmt.Sprintf("TLS certificate of %s %s", host, name)
 		if invalid.Cert != nil && !invalid.Cert.Equal(leaf) {
 			bad = invalid.Cert
-			whose = fmt.Sprintf("Issuer %s of the TLS certificate of %s", clean(bad.Subject.String(), 200), host)
+			whose = fmt.Sprintf("Issuer %s of the TLS certificate of %s", nameOf(bad.RawSubject, bad.Subject), host)
 		}
 		return fmt.Sprintf("%s is valid only from %s to %s", whose,
 			bad.NotBefore.UTC().Format("2006-01-02"), bad.NotAfter.UTC().Format("2006-01-02 15:04 UTC")), suspect
@@ -65,7 +66,7 @@ func trustDetail(e *tls.CertificateVerificationError, host string) (detail, susp
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](e.Err); ok {
 		return fmt.Sprintf("TLS certificate of %s %s is issued by %s, which is not trusted here",
-			host, name, clean(leaf.Issuer.String(), 200)), suspect
+			host, name, nameOf(leaf.RawIssuer, leaf.Issuer)), suspect
 	}
 	return fmt.Sprintf("TLS certificate of %s %s cannot be verified", host, name), suspect
 }
@@ -134,4 +135,13 @@ func (r *recorder) clientCertificateRefused(err error) (string, bool) {
 	}
 	words, ok := certificateAlerts[alert]
 	return fmt.Sprintf("%s ended the TLS handshake: %s", r.host, words), ok
+}
+
+// nameOf writes a name for people. One that no honest certificate has is not
+// taken apart: that takes time by the square of its length.
+func nameOf(raw []byte, n pkix.Name) string {
+	if len(raw) > 4<<10 {
+		return "an overlong name"
+	}
+	return clean(n.String(), 200)
 }

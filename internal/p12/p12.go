@@ -23,6 +23,8 @@ import (
 var (
 	// ErrMalformed: not the structure of RFC 7292, or cut off.
 	ErrMalformed = errors.New("not a PKCS #12 key store")
+	// ErrJKS is an ErrMalformed: a store of Java's older kind.
+	ErrJKS = fmt.Errorf("%w but a JKS one; keytool -importkeystore -deststoretype pkcs12 makes one of it", ErrMalformed)
 	// ErrPassword: the password is wrong, or what it protects was changed.
 	ErrPassword = errors.New("the password is wrong")
 	// ErrUnsupported: an algorithm, a kind of key or of content that is not
@@ -70,7 +72,7 @@ func read(data []byte, password string, work int) ([]Entry, error) {
 		return nil, unsupported("more than %d bytes", maxSize)
 	}
 	if bytes.HasPrefix(data, javaStore) {
-		return nil, fmt.Errorf("%w but a JKS one; keytool -importkeystore -deststoretype pkcs12 makes one of it", ErrMalformed)
+		return nil, ErrJKS
 	}
 	r := reader{ber: ber.NewReaderFor(maxObjects), password: password, bmp: bmp(password), left: work}
 	var p pfx

@@ -182,7 +182,7 @@ func TestJavaKeyStoreIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(data, password); !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "-deststoretype pkcs12") {
+	if _, err := Read(data, password); !errors.Is(err, ErrJKS) || !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "-deststoretype pkcs12") {
 		t.Errorf("%v", err)
 	}
 }
