@@ -152,7 +152,8 @@ func (p *scripted) open() error {
 	return nil
 }
 
-// listen waits for a port that was given up a moment ago.
+// listen waits for a port that was given up a moment ago, or that a program which
+// is being started still holds: it has copies of our sockets until it runs.
 func listen(address string) (net.Listener, error) {
 	for end := time.Now().Add(reopening); ; {
 		l, err := net.Listen("tcp", address)

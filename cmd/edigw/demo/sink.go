@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime"
 	"mime/quotedprintable"
-	"net"
 	"net/http"
 	"net/mail"
 	"slices"
@@ -44,11 +43,11 @@ type sinks struct {
 // openSinks listens for mail and posts.
 func openSinks(mailAddress, slackAddress string, print *printer) (*sinks, error) {
 	s := &sinks{print: print}
-	m, err := net.Listen("tcp", mailAddress)
+	m, err := listen(mailAddress)
 	if err != nil {
 		return nil, fmt.Errorf("demo: mail server: %w", err)
 	}
-	w, err := net.Listen("tcp", slackAddress)
+	w, err := listen(slackAddress)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("demo: webhook: %w", err), m.Close())
 	}
