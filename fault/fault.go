@@ -65,6 +65,8 @@ const (
 	CauseKey            Cause = "own-key"         // own key or certificate missing or expired
 	CausePayload        Cause = "payload"         // the stored document cannot be read
 	CauseBuild          Cause = "build"           // the message cannot be built from the settings
+	CauseNotListed      Cause = "not-listed"      // the document names no receiver, or one that the network's directory does not have
+	CauseDirectory      Cause = "directory"       // the directory's part for this one receiver does not answer as it should
 )
 
 // AckVerdict is the result of reading an acknowledgement (MDN or Receipt).

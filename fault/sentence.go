@@ -63,7 +63,11 @@ func (a *Acknowledgement) unproven() string {
 	if said == "" {
 		said = cmp.Or(a.EBMS, a.Type)
 	}
-	return "; the receipt, unproven, says " + said
+	what := "receipt"
+	if a.EBMS != "" {
+		what = "error"
+	}
+	return "; the " + what + ", unproven, says " + said
 }
 
 // wait is a length of time as a partner asks for it.

@@ -17,7 +17,7 @@ func (u *URL) UnmarshalText(text []byte) error {
 	parsed, err := url.Parse(string(text))
 	switch {
 	case err != nil || parsed.Host == "" || parsed.Hostname() == "":
-		return errors.New("not a URL such as https://as2.northwind.example/as2")
+		return errors.New("not a URL such as https://edi.northwind.example/in")
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
 		return errors.New("the URL must begin with https:// or http://")
 	case parsed.User != nil:

@@ -89,6 +89,8 @@ func (d *decoder) strange(s *Schema, p place, path string) {
 			h = "did you mean " + near + "?"
 		} else if longer := s.begun(e.Key); longer != "" {
 			h = "did you mean " + longer + "?"
+		} else if below := s.home(e.Key, path); below != "" {
+			h = "it belongs to " + below
 		} else if home := d.root.home(e.Key, ""); home != "" {
 			h = "it belongs to " + home
 		} else if top := d.root.find(e.Key); top != nil {

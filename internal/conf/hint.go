@@ -52,10 +52,24 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// hint names the choice that was probably meant, else all of them. A number is
-// no slip of another one.
+// beginning are the choices that got is the beginning of: a name without its
+// version or kind, of which none is likelier than the others.
+func beginning(got string, choices []string) (out []string) {
+	for _, c := range choices {
+		if strings.HasPrefix(strings.ToLower(c), strings.ToLower(got)) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// hint names the choice that was probably meant, or those, else all of them. A
+// number is no slip of another one.
 func hint(got string, choices []string) string {
 	if near := Nearest(got, choices); near != "" && strings.ContainsFunc(got, unicode.IsLetter) {
+		if more := beginning(got, choices); len(more) > 1 {
+			return "did you mean " + strings.Join(more, " or ") + "?"
+		}
 		return "did you mean " + near + "?"
 	}
 	return "one of: " + strings.Join(choices, ", ")

@@ -151,3 +151,20 @@ func FuzzParse(f *testing.F) {
 		schema.Decode(&out, []Layer{{Origin: "x", Root: root}}, new(Report), Options{})
 	})
 }
+
+func TestHint(t *testing.T) {
+	t.Parallel()
+	choices := []string{"plain", "edelivery-1.15", "edelivery-2.0", "peppol", "bdew"}
+	for got, want := range map[string]string{
+		"edelivery":     "did you mean edelivery-1.15 or edelivery-2.0?",
+		"eDelivery-":    "did you mean edelivery-1.15 or edelivery-2.0?",
+		"edelivery-2":   "did you mean edelivery-2.0?",
+		"edelivery-2.1": "did you mean edelivery-2.0?",
+		"pepol":         "did you mean peppol?",
+		"acme":          "one of: plain, edelivery-1.15, edelivery-2.0, peppol, bdew",
+	} {
+		if is := hint(got, choices); is != want {
+			t.Errorf("%q: %q, want %q", got, is, want)
+		}
+	}
+}

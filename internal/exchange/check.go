@@ -28,6 +28,11 @@ type Report struct {
 // 504 will do (delivery.md §6).
 func (r Report) OK() bool { return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].OK }
 
+// Answers reports whether an outcome shows that the partner answers.
+func Answers(out fault.Outcome) bool {
+	return out.Status != 0 && (out.Status < 502 || out.Status > 504)
+}
+
 // Check contacts a partner without a document: name, TCP, TLS, HEAD. It closes
 // the idle connections of c first, so that it proves that a new one can be
 // opened. An address that is no http or https URL fails at once.
@@ -77,7 +82,7 @@ func Steps(out fault.Outcome, u *url.URL) []Step {
 	}
 	last := Step{Name: "HTTP", Took: t.Wait, Words: out.Detail}
 	if out.Status != 0 {
-		last.OK = out.Status < 502 || out.Status > 504
+		last.OK = Answers(out)
 		last.Words = fmt.Sprintf("answered %d %s", out.Status, http.StatusText(out.Status))
 	}
 	return append(done, last)

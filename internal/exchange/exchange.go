@@ -10,6 +10,7 @@
 package exchange
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -78,6 +79,18 @@ type Response struct {
 // allows; while all connections of c are taken it waits for a free one.
 func Do(ctx context.Context, c *http.Client, req *http.Request, l Limits) (*Response, fault.Outcome) {
 	l = l.filled()
+	var response *Response
+	out := perform(ctx, c, req, l, func(rec *recorder, res *http.Response) (head []byte, truncated bool, err error) {
+		response = &Response{Status: res.StatusCode, Header: res.Header}
+		response.Body, response.Truncated, err = readBody(rec, res.Body, res.ContentLength, l.Body)
+		return response.Body[:min(len(response.Body), headSize)], response.Truncated, err
+	})
+	return response, out
+}
+
+// perform sends req once; read reads the answer, and says how its body begins,
+// whether not all of it was read, and what ended it early. l is filled.
+func perform(ctx context.Context, c *http.Client, req *http.Request, l Limits, read func(*recorder, *http.Response) (head []byte, truncated bool, err error)) fault.Outcome {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	rec := newRecorder(req, l, continueWait(c), cancel)
@@ -86,7 +99,7 @@ func Do(ctx context.Context, c *http.Client, req *http.Request, l Limits) (*Resp
 	res, err := roundTripper(c).RoundTrip(rec.prepare(ctx, req))
 	defer rec.release()
 	if err != nil {
-		return nil, rec.failure(ctx, err)
+		return rec.failure(ctx, err)
 	}
 	defer res.Body.Close()
 	rec.headersRead()
@@ -94,11 +107,10 @@ func Do(ctx context.Context, c *http.Client, req *http.Request, l Limits) (*Resp
 	if rec.withheld() && res.StatusCode >= 200 && res.StatusCode < 300 {
 		out = rec.unasked(out)
 	}
-	response := &Response{Status: res.StatusCode, Header: res.Header}
-	response.Body, response.Truncated, err = readBody(rec, res.Body, l.Body)
-	out.Head = response.Body[:min(len(response.Body), headSize)]
-	rec.finish(ctx, &out, response.Truncated, err, l.Body)
-	return response, out
+	head, truncated, err := read(rec, res)
+	out.Head = head
+	rec.finish(ctx, &out, truncated, err, l.Body)
+	return out
 }
 
 // continueWait is how long the client waits for 100 Continue.
@@ -116,10 +128,12 @@ func roundTripper(c *http.Client) http.RoundTripper {
 	return c.Transport
 }
 
-// readBody keeps at most limit bytes. The error is what ended the body early;
-// it is nil for a body that is merely too long.
-func readBody(rec *recorder, r io.Reader, limit int64) (body []byte, truncated bool, err error) {
-	body, err = io.ReadAll(io.LimitReader(progressReader{r, rec}, limit))
+// readBody keeps at most limit bytes of about as many as are announced. The error
+// is what ended the body early; it is nil for a body that is merely too long.
+func readBody(rec *recorder, r io.Reader, announced, limit int64) (body []byte, truncated bool, err error) {
+	kept := bytes.NewBuffer(make([]byte, 0, min(max(announced, 0), usualBody)+bytes.MinRead))
+	_, err = kept.ReadFrom(io.LimitReader(progressReader{r, rec}, limit))
+	body = kept.Bytes()
 	if err != nil {
 		return body, true, err
 	}
@@ -136,6 +150,9 @@ func readBody(rec *recorder, r io.Reader, limit int64) (body []byte, truncated b
 	}
 	return body, true, err
 }
+
+// usualBody is what an announcement alone may make us take of memory.
+const usualBody = 16 << 10
 
 // progressReader moves the watch with every byte of the response.
 type progressReader struct {

@@ -44,11 +44,13 @@ func (e *timeoutError) Timeout() bool { return true }
 type watch struct {
 	cancel context.CancelCauseFunc
 
-	mu    sync.Mutex
-	stage stage
-	timer *time.Timer
-	total *time.Timer
-	done  bool
+	mu      sync.Mutex
+	stage   stage
+	timer   *time.Timer
+	total   *time.Timer
+	allowed time.Duration // until total ends,
+	begun   time.Time     // counted from here
+	done    bool
 }
 
 // progress arms the watch for d in the given stage.
@@ -73,8 +75,35 @@ func (w *watch) progress(s stage, d time.Duration) {
 func (w *watch) bound(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.done && w.total == nil {
-		w.total = time.AfterFunc(d, func() { w.cancel(&timeoutError{stage: stageReceive, after: d, total: true}) })
+	if w.done || w.total != nil {
+		return
+	}
+	w.allowed, w.begun = d, time.Now()
+	w.total = time.AfterFunc(d, func() {
+		w.mu.Lock()
+		after := w.allowed
+		w.mu.Unlock()
+		w.cancel(&timeoutError{stage: stageReceive, after: after, total: true})
+	})
+}
+
+// extend moves the end that bound set.
+func (w *watch) extend(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done || w.total == nil {
+		return
+	}
+	w.allowed += d
+	w.total.Reset(time.Until(w.begun.Add(w.allowed)))
+}
+
+// rest stops waiting for progress, until the next of it is looked for.
+func (w *watch) rest() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer != nil {
+		w.timer.Stop()
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"unicode/utf16"
 
 	"edigw/internal/ber"
+	"edigw/internal/certs"
 )
 
 // Kinds of failure, to be told apart by errors.Is.
@@ -52,7 +53,7 @@ var javaStore = []byte{0xfe, 0xed, 0xfe, 0xed}
 // certificates alone.
 type Entry struct {
 	Name         string              // friendly name, or alias, of at most 256 characters as they are in the store; may be empty
-	Key          crypto.PrivateKey   // as x509.ParsePKCS8PrivateKey gives it; nil: certificates only
+	Key          crypto.PrivateKey   // as certs.ParsePrivateKey gives it; nil: certificates only
 	Certificates []*x509.Certificate // in the order of the store; none need belong to Key
 }
 
@@ -291,7 +292,7 @@ func parseKey(der []byte) (crypto.PrivateKey, error) {
 	if len(der) > maxKey {
 		return nil, unsupported("a private key of %d bytes, more than %d", len(der), maxKey)
 	}
-	key, err := x509.ParsePKCS8PrivateKey(der)
+	key, err := certs.ParsePrivateKey(der)
 	if err != nil {
 		return nil, unsupported("a key that cannot be read: %v", err)
 	}
@@ -307,7 +308,7 @@ func parseCertificate(der []byte) (*x509.Certificate, error) {
 	if !c.Type.Equal(oidX509) {
 		return nil, nil
 	}
-	cert, err := x509.ParseCertificate(c.Data)
+	cert, err := certs.ParseCertificate(c.Data)
 	if err != nil {
 		return nil, unsupported("a certificate that cannot be read: %v", err)
 	}

@@ -14,7 +14,7 @@ const (
 	// maxPadding bounds the blanks that may follow a boundary on its line.
 	maxPadding = 128
 	// The buffer must hold a delimiter line with its padding. What is in memory
-	// already needs no larger one.
+	// already, or passes through a buffer, needs no larger one.
 	multipartBuffer = 32 << 10
 	smallBuffer     = 4 << 10
 )
@@ -27,8 +27,10 @@ type Multipart struct {
 	maxParts int
 
 	parts     int
-	lineStart bool // nothing of the current part (or preamble) was taken yet
-	inPart    bool // the current part's end was not reached
+	lineStart bool  // nothing of the current part (or preamble) was taken yet
+	inPart    bool  // the current part's end was not reached
+	taken     int64 // of the body so far, delimiters included
+	end       int64 // where the last part ended
 	err       error
 }
 
@@ -37,7 +39,8 @@ type Multipart struct {
 // end. Next gives at most maxParts parts.
 func NewMultipart(r io.Reader, boundary string, maxParts int) *Multipart {
 	size := multipartBuffer
-	if _, inMemory := r.(*bytes.Reader); inMemory {
+	switch r.(type) {
+	case *bytes.Reader, *bufio.Reader: // what has a buffer already shares it
 		size = smallBuffer
 	}
 	m := &Multipart{
@@ -82,6 +85,10 @@ func (m *Multipart) Next() (io.Reader, error) {
 	return &part{m: m, number: m.parts}, nil
 }
 
+// End is where in the body the part ended that was read to its end last: the
+// offset of the line end that belongs to its delimiter.
+func (m *Multipart) End() int64 { return m.end }
+
 // part reads one part of its Multipart.
 type part struct {
 	m      *Multipart
@@ -111,12 +118,15 @@ func (p *part) Read(b []byte) (int, error) {
 		if data > 0 {
 			n := copy(b, buf[:data])
 			_, _ = m.br.Discard(n)
+			m.taken += int64(n)
 			m.lineStart = false
 			return n, nil
 		}
 		switch {
 		case mark == isOpening || mark == isClosing:
 			_, _ = m.br.Discard(line)
+			m.end = m.taken
+			m.taken += int64(line)
 			m.inPart = false
 			if mark == isClosing {
 				m.err = io.EOF

@@ -77,6 +77,27 @@ func TestMultipartSplitsOnDelimiterLinesOnly(t *testing.T) {
 	}
 }
 
+// TestMultipartTellsWherePartsEnd: whoever has the body finds each part in it.
+func TestMultipartTellsWherePartsEnd(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0123456789abcdef\n", 10000)
+	body := "preamble\r\n--b\r\none\r\n--b \r\n--b\n" + long + "\n--b\r\nnot read\r\n--b\r\nlast\r\n--b--\r\nepilogue"
+	m := NewMultipart(iotest.HalfReader(strings.NewReader(body)), "b", 10)
+	for n, want := range []string{"one", "", long, "not read", "last"} {
+		r, err := m.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == "not read" {
+			continue
+		}
+		got, err := io.Copy(io.Discard, r)
+		if err != nil || body[m.End()-got:m.End()] != want {
+			t.Errorf("part %d: %d bytes that end at %d, %v", n+1, got, m.End(), err)
+		}
+	}
+}
+
 func TestMultipartRefuses(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -38,9 +38,9 @@ func DecodeTransfer(r io.Reader, cte string) (io.Reader, error) {
 // data behind the padding depending on how the input is cut; this one never.
 type base64Reader struct {
 	src    io.Reader
-	in     [4096]byte
-	text   []byte // base64 characters not decoded yet, always fewer than 4 between reads
-	buf    [3072 + 3]byte
+	in     [4 + 2048]byte // base64 characters not decoded yet, fewer than 4 between reads, then what is read
+	held   int            // so many of them
+	buf    [1536 + 3]byte
 	out    []byte // decoded, not yet returned
 	padded bool   // the end was seen
 	err    error
@@ -61,27 +61,28 @@ func (d *base64Reader) Read(p []byte) (int, error) {
 
 // fill decodes one buffer of input.
 func (d *base64Reader) fill() {
-	n, err := d.src.Read(d.in[:])
-	for _, c := range d.in[:n] {
+	n, err := d.src.Read(d.in[d.held:])
+	text := d.in[:d.held]
+	for _, c := range d.in[d.held : d.held+n] {
 		if c != '\r' && c != '\n' && c != ' ' && c != '\t' {
-			d.text = append(d.text, c)
+			text = append(text, c) // in place: never ahead of what is looked at
 		}
 	}
-	if d.padded && len(d.text) > 0 {
+	if d.padded && len(text) > 0 {
 		d.err = fmt.Errorf("%w: data behind the end of base64", ErrSyntax)
 		return
 	}
-	whole := len(d.text) &^ 3
-	got, decodeErr := base64.StdEncoding.Decode(d.buf[:], d.text[:whole])
-	d.padded = d.padded || whole > 0 && d.text[whole-1] == '='
+	whole := len(text) &^ 3
+	got, decodeErr := base64.StdEncoding.Decode(d.buf[:], text[:whole])
+	d.padded = d.padded || whole > 0 && text[whole-1] == '='
 	d.out = d.buf[:got]
-	d.text = append(d.text[:0], d.text[whole:]...)
+	d.held = copy(d.in[:], text[whole:])
 	switch {
 	case decodeErr != nil:
 		d.err = fmt.Errorf("%w: not base64", ErrSyntax)
-	case d.padded && len(d.text) > 0:
+	case d.padded && d.held > 0:
 		d.err = fmt.Errorf("%w: data behind the end of base64", ErrSyntax)
-	case errors.Is(err, io.EOF) && len(d.text) > 0:
+	case errors.Is(err, io.EOF) && d.held > 0:
 		d.err = fmt.Errorf("%w: base64 ends in the middle of a group", ErrSyntax)
 	default:
 		d.err = err

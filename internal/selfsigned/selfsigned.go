@@ -11,8 +11,10 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -90,6 +92,11 @@ func Certificate(key crypto.Signer, r Request) (*x509.Certificate, error) {
 		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	}
 	AddHosts(template, r.Hosts)
+	id, err := keyID(key)
+	if err != nil {
+		return nil, err
+	}
+	template.SubjectKeyId = id
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s: %w", r.CommonName, err)
@@ -134,4 +141,22 @@ func KeyPEM(key crypto.Signer) ([]byte, error) {
 		return nil, fmt.Errorf("private key: %w", err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// keyID is the key identifier of a certificate: the first 160 bits of the SHA-256
+// of the key (RFC 7093 §2). With it messages can name the certificate.
+func keyID(key crypto.Signer) ([]byte, error) {
+	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return nil, fmt.Errorf("certificate: %w", err)
+	}
+	var info struct {
+		Algorithm pkix.AlgorithmIdentifier
+		Key       asn1.BitString
+	}
+	if _, err := asn1.Unmarshal(der, &info); err != nil {
+		return nil, fmt.Errorf("certificate: %w", err)
+	}
+	sum := sha256.Sum256(info.Key.Bytes)
+	return sum[:20], nil
 }

@@ -21,7 +21,7 @@ func Advise(reason string) Advice {
 func AdviseReceipt(verdict string) Advice {
 	if OtherContent(verdict) {
 		return Advice{
-			"They have other bytes than we sent. Ask whether they booked it; then Close as delivered. Compare compression and transfer encoding.",
+			"They have other bytes than we sent. Ask whether they booked it; then Close as delivered. Compare compression with theirs, by AS2 also transfer encoding.",
 			"The partner, with both digests: what did they book, and what did they count the digest of?",
 		}
 	}
@@ -114,7 +114,7 @@ var advices = map[string]Advice{
 // that we refused, for the problem that its letter names, or one whose document
 // could not be handed on.
 func AdviseReceived(reason, problem string) Advice {
-	if reason == "signature" || reason == "format" {
+	if WeRefused(reason) {
 		return RefusalOf(problem).Advise()
 	}
 	return Advice{"Correct what is named here, then hand it on again. The partner has our receipt and will not repeat it.", "Whoever runs this gateway and the inbox."}

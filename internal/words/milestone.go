@@ -64,6 +64,8 @@ var milestones = map[string]string{
 	"ack-contradiction": "Receipts contradict each other",
 	"outcome-unknown":   "Outcome unknown: the gateway ended meanwhile",
 	"evidence-lost":     "Receipt could not be kept",
+	"fetch-failed":      "Their messages cannot be fetched",
+	"fetch-works":       "Fetching their messages is settled",
 
 	"alert-acknowledged": "Alert acknowledged",
 	"alert-tested":       "Alert channel tested",

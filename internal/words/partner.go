@@ -101,6 +101,8 @@ func Use(use string) (name, stops string) {
 		return "Their server (TLS)", "connections to them"
 	case "tls-inbound":
 		return "Their login (TLS)", "what they send us"
+	case "authority":
+		return "Their authority", "what they sign, receipts too"
 	}
 	return use, ""
 }

@@ -46,7 +46,7 @@ func TestCertificatesSayHowLong(t *testing.T) {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
-	for _, use := range []string{"sign", "decrypt", "verify", "encrypt", "tls-client", "tls-server", "tls-trust", "tls-inbound"} {
+	for _, use := range []string{"sign", "decrypt", "verify", "encrypt", "tls-client", "tls-server", "tls-trust", "tls-inbound", "authority"} {
 		if name, stops := words.Use(use); name == use || stops == "" {
 			t.Errorf("%s has no words", use)
 		}

@@ -26,9 +26,15 @@ type ReasonFacts struct {
 // weRefused begins the reason of a message that we refused.
 const weRefused = "We refused it"
 
+// WeRefused reports whether a letter of a received message is there because we
+// refused it.
+func WeRefused(reason string) bool {
+	return reason == "signature" || reason == "format" || reason == "rejected"
+}
+
 // Reason says why a letter exists.
 func Reason(reason string, f ReasonFacts) string {
-	if f.Inbound && (reason == "signature" || reason == "format") {
+	if f.Inbound && WeRefused(reason) {
 		return weRefused + ": " + RefusalOf(f.Detail).Title()
 	}
 	if f.Contradicted {
@@ -80,6 +86,8 @@ func ReasonGroupReceived(reason string) string {
 		return "Received, and we refused it: signature or encryption"
 	case "format":
 		return "Received, and we refused it: malformed, or not as agreed"
+	case "rejected":
+		return "Received, and we refused it: not settled with them"
 	case "local":
 		return "Received, and could not be handed on"
 	}

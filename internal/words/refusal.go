@@ -22,6 +22,8 @@ const (
 	BadCMS            Refusal = "bad-cms"
 	BadMIME           Refusal = "bad-mime"
 	BadMessageID      Refusal = "bad-message-id"
+	NotSettled        Refusal = "not-settled" // service, action, agreement: of AS4
+	BadHeader         Refusal = "bad-header"  // of ebMS or WS-Security
 )
 
 // signal is a piece of a problem that tells the refusal.
@@ -37,12 +39,29 @@ var beginnings = []signal{
 	{"the receipt is asked for at an address", ReceiptElsewhere},
 	{"message is encrypted for ", NotForUs},
 	{"the message is signed by ", UnknownSigner},
+	{"the signer is not the partner", UnknownSigner},
+	{"the message cannot be decrypted: it is encrypted for ", NotForUs},
+	{"PartInfo names ", BadHeader},
 }
 
 // signals tell the others; the first that is there counts. A test holds them to
-// the sentences of package as2.
+// the sentences of packages as2 and as4.
 var signals = []signal{
 	{"as2.receive.", LessThanDemanded},
+	{"; settled is ", NotSettled},
+	{"as was settled", LessThanDemanded},
+	{"the security is too weak", LessThanDemanded},
+	{"there is no signature", LessThanDemanded},
+	{"holds no key for it", NotDecryptable},
+	{"was changed after it was signed", ChangedOnTheWay},
+	{"no reference of the signature", ChangedOnTheWay},
+	{"not covered by the signature", ChangedOnTheWay},
+	{"the security header is malformed", BadHeader},
+	{"be decompressed", NotDecompressible},
+	{"CompressionType", NotDecompressible},
+	{"MessageId is missing", BadMessageID},
+	{"MessageId was used before", BadMessageID},
+	{"EncryptedData", BadHeader},
 	{"cannot be decrypted", NotDecryptable},
 	{"behind the end of what was encrypted", NotDecryptable},
 	{"not a certificate on file", UnknownSigner},
@@ -61,6 +80,15 @@ var signals = []signal{
 	{"multipart", BadMIME},
 	{"layer", BadMIME},
 	{"signed more than once", BadMIME},
+	{"Messag", BadHeader}, // eb:Messaging, MessageInfo, UserMessage, …
+	{"Part", BadHeader},
+	{"CollaborationInfo", BadHeader},
+	{"AgreementRef", BadHeader},
+	{"Propert", BadHeader},
+	{"Service", BadHeader},
+	{"Timestamp", BadHeader},
+	{"SOAP", BadHeader},
+	{"DOCTYPE", BadHeader},
 }
 
 // RefusalOf tells a refusal by the problem that its letter names.
@@ -110,7 +138,11 @@ func (r Refusal) Title() string {
 	case BadMIME:
 		return "its MIME structure cannot be read"
 	case BadMessageID:
-		return "its Message-ID is missing or malformed"
+		return "its Message-ID is missing, malformed or used before"
+	case NotSettled:
+		return "it names something that was not settled with them"
+	case BadHeader:
+		return "its ebMS or security header is not as it should be"
 	}
 	return "not as agreed, or malformed"
 }
@@ -132,7 +164,7 @@ func (r Refusal) Advise() Advice {
 		return Advice{"Ask them to show a client certificate that tls.inbound lists, or list the one that they show in the partner's file and reload. Its body was not read, so they must send it again.",
 			"The partner: with which client certificate do they connect?"}
 	case LessThanDemanded:
-		return Advice{"Ask them to sign and encrypt as agreed and to send it again. Or, if you may, lower what the letter names (as2.receive.require or digest), reload, and process it again.",
+		return Advice{"Ask them to sign and encrypt as agreed and to send it again. Or, if you may, lower what the letter names (receive.require or receive.digest in their file), reload, and process it again.",
 			"The partner: what do they sign and encrypt with?"}
 	case ReceiptElsewhere:
 		return Advice{"If the address is theirs, add it to as2.receive.receipt_urls in the partner's file, reload, and process it again. If not, tell them: nothing was posted there.",
@@ -143,7 +175,10 @@ func (r Refusal) Advise() Advice {
 	case NotDecryptable, BadSignature, ChangedOnTheWay:
 		return Advice{"No certificate mends this: the bytes are not those that they made, or their software made them wrongly. Have them send it again; if it stays so, look for a proxy or scanner on the way." + resend,
 			"The partner, with the Message-ID: what did their software send?"}
-	case NotDecompressible, BadCMS, BadMIME, BadMessageID:
+	case NotSettled:
+		return Advice{"Ask them which is right. If they are, settle it: service, action, agreement, or as4.receive.also in the partner's file, reload, and process it again. If we are, have them correct their P-Mode and send it again.",
+			"The partner, with the value that the letter names: what does their P-Mode say?"}
+	case NotDecompressible, BadCMS, BadMIME, BadMessageID, BadHeader:
 		return Advice{"Tell the partner what the letter says; nothing on our side mends it." + resend,
 			"The partner, with the Message-ID and the sentence of the letter."}
 	}

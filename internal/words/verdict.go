@@ -124,3 +124,16 @@ func Phase(phase string) string {
 	}
 	return phase
 }
+
+// DigestName is a digest algorithm by its identifier in XML signatures: SHA-256.
+func DigestName(uri string) string {
+	switch {
+	case strings.HasSuffix(uri, "sha256"):
+		return "SHA-256"
+	case strings.HasSuffix(uri, "sha384"):
+		return "SHA-384"
+	case strings.HasSuffix(uri, "sha512"):
+		return "SHA-512"
+	}
+	return uri
+}
