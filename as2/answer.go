@@ -1,6 +1,7 @@
 package as2
 
 import (
+	"bytes"
 	"cmp"
 	"crypto"
 	"crypto/rand"
@@ -53,8 +54,8 @@ func (w answerer) answer(q request, a *Agreement, d Disposition, mic *MIC) (*Ans
 	if q.receiptURL != "" {
 		product = "User-Agent" // it goes out as a request
 	}
-	var body strings.Builder
-	if err := outer.body(&body); err != nil {
+	body := bytes.NewBuffer(make([]byte, 0, outer.size))
+	if err := outer.body(body); err != nil {
 		return nil, err
 	}
 	return &Answer{
@@ -67,7 +68,7 @@ func (w answerer) answer(q request, a *Agreement, d Disposition, mic *MIC) (*Ans
 			{product, w.product},
 			{"MIME-Version", "1.0"},
 		}, outer.header),
-		Body:        []byte(body.String()),
+		Body:        body.Bytes(),
 		Disposition: d.String(),
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"edigw/internal/rawmime"
+	"edigw/internal/tame"
 )
 
 // multipartRelated is the type of a document of several parts (RFC 6362).
@@ -59,7 +60,7 @@ func attachment(r io.Reader) (a Attachment, id string, err error) {
 	if a.Size, err = copyAll(sum, content); err != nil {
 		return a, "", err
 	}
-	a.Name, a.ContentType, a.SHA256 = p.fileName, clip(cleanText(p.contentType), maxWords), hex.EncodeToString(sum.Sum(nil))
+	a.Name, a.ContentType, a.SHA256 = p.fileName, tame.Clip(tame.Line(p.contentType), maxWords), hex.EncodeToString(sum.Sum(nil))
 	if a.ContentType == "" {
 		a.ContentType = "text/plain" // RFC 2045 §5.2
 	}

@@ -22,8 +22,8 @@ const fallbackDigest = crypto.SHA256
 // gives MIME boundaries, each another one; nil means random ones, which is what
 // everybody but a test wants.
 //
-// Errors: *SettingError when a setting, key or certificate must be mended,
-// ErrPayload when the document cannot be read; those of w as they are.
+// Errors: *fault.SettingError when a setting, key or certificate must be mended,
+// fault.ErrPayload when the document cannot be read; those of w as they are.
 func Build(w io.Writer, a Agreement, d Document, payload io.ReadSeeker, now time.Time, boundary func() string) (Rendition, error) {
 	if err := checkBuild(a, d, now); err != nil {
 		return Rendition{}, err

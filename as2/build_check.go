@@ -83,7 +83,7 @@ func checkRecipients(a Agreement, now time.Time) error {
 
 // checkValidity names the certificate that has expired or has not begun.
 func checkValidity(key, what string, cause fault.Cause, c *x509.Certificate, now time.Time) error {
-	e := &SettingError{Key: key, Cause: cause, Suspect: smime.CertificateID(c).Serial}
+	e := &fault.SettingError{Key: key, Cause: cause, Suspect: smime.CertificateID(c).Serial}
 	switch {
 	case now.After(c.NotAfter):
 		e.Why = what + " " + smime.CertificateID(c).String() + " expired " + c.NotAfter.UTC().Format(time.RFC3339)

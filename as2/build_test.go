@@ -61,7 +61,7 @@ func TestRow86BuildRefusesBadSettings(t *testing.T) {
 		a, d := toNorthwind(), orderDocument([]byte("ISA~"))
 		tc.change(&a, &d)
 		_, err := Build(io.Discard, a, d, strings.NewReader("ISA~"), testNow, nil)
-		var setting *SettingError
+		var setting *fault.SettingError
 		if !errors.As(err, &setting) {
 			t.Errorf("%s: got %v, want a SettingError", name, err)
 			continue
@@ -69,7 +69,7 @@ func TestRow86BuildRefusesBadSettings(t *testing.T) {
 		if setting.Key != tc.key || setting.Cause != tc.cause || setting.Why == "" {
 			t.Errorf("%s: got %s (%s): %s; want %s (%s)", name, setting.Key, setting.Cause, setting.Why, tc.key, tc.cause)
 		}
-		if o := BuildOutcome(err); o.Cause != tc.cause || o.Phase != fault.PhaseNone || o.Suspect == "" || o.Detail == "" {
+		if o := fault.Local(err); o.Cause != tc.cause || o.Phase != fault.PhaseNone || o.Suspect == "" || o.Detail == "" {
 			t.Errorf("%s: outcome %+v", name, o)
 		}
 	}
@@ -107,8 +107,8 @@ func TestPayloadUnreadable(t *testing.T) {
 			a := toNorthwind()
 			a.Encrypt = cipher
 			_, err := Build(io.Discard, a, orderDocument([]byte("ISA~")), payload, testNow, nil)
-			if !errors.Is(err, ErrPayload) || BuildOutcome(err).Cause != fault.CausePayload {
-				t.Errorf("%s, %q: got %v, want ErrPayload", name, cipher, err)
+			if !errors.Is(err, fault.ErrPayload) || fault.Local(err).Cause != fault.CausePayload {
+				t.Errorf("%s, %q: got %v, want fault.ErrPayload", name, cipher, err)
 			}
 		}
 	}
@@ -121,8 +121,8 @@ func TestWriterError(t *testing.T) {
 	r, w := io.Pipe()
 	r.CloseWithError(full)
 	_, err := Build(w, toNorthwind(), orderDocument([]byte("ISA~")), strings.NewReader("ISA~"), testNow, nil)
-	var setting *SettingError
-	if !errors.Is(err, full) || errors.As(err, &setting) || errors.Is(err, ErrPayload) {
+	var setting *fault.SettingError
+	if !errors.Is(err, full) || errors.As(err, &setting) || errors.Is(err, fault.ErrPayload) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 
 	"edigw/as2/smime"
+	"edigw/internal/tame"
 )
 
 // Bounds of what is kept of who is said to have signed.
@@ -29,7 +30,7 @@ func claims(v *smime.Verification) (all []Claim) {
 		if s.Certificate != nil || len(all) == maxClaims {
 			continue
 		}
-		c := Claim{Name: clip(cleanText(s.ID.String()), maxWords)}
+		c := Claim{Name: tame.Clip(tame.Line(s.ID.String()), maxWords)}
 		if e := claimed(v.Embedded, s.Fingerprint); e != nil && len(e.Raw) <= maxClaimCertificate {
 			c.Certificate = e.Raw
 		}

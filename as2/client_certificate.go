@@ -2,28 +2,14 @@ package as2
 
 import (
 	"crypto/sha256"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
 	"net/http"
 	"strings"
 
 	"edigw/as2/smime"
+	"edigw/internal/door"
 )
-
-// shows reports whether the client of a connection proved to hold the key of
-// one of these certificates. Certificates above his own prove nothing.
-func shows(state *tls.ConnectionState, want []*x509.Certificate) bool {
-	if state == nil || len(state.PeerCertificates) == 0 {
-		return false
-	}
-	for _, c := range want {
-		if c.Equal(state.PeerCertificates[0]) {
-			return true
-		}
-	}
-	return false
-}
 
 // unproven refuses a request that came without the partner's client
 // certificate, before its body is read. It is kept like any refused message,
@@ -33,29 +19,18 @@ func (h *Handler) unproven(w http.ResponseWriter, r *http.Request, q request, pa
 	no := refusal{
 		disposition: Disposition{Mode: autoMode, Type: "processed", Modifier: "error", Text: authenticationFailed},
 		reason:      refusalReason(authenticationFailed),
-		problem:     "the request came " + shown(r.TLS) + ", and tls.inbound lists the client certificates that the partner may show; its body was not read",
+		problem:     "the request came " + door.Shown(r.TLS, certificateText) + ", and tls.inbound lists the client certificates that the partner may show; its body was not read",
 	}
 	_, _, err := h.o.Inbox.Receive(r.Context(), Received{
 		Partner: partner, From: q.from, To: q.to, MessageID: q.messageID, Subject: q.subject, At: h.o.Now(),
 		Disposition: no.disposition, Reason: no.reason, Problem: no.problem,
-		Header: withoutCredentials(r.Header), Wire: strings.NewReader(""), WireSHA256: hex.EncodeToString(nothing[:]), Unread: true,
+		Header: door.WithoutCredentials(r.Header), Wire: strings.NewReader(""), WireSHA256: hex.EncodeToString(nothing[:]), Unread: true,
 	})
 	if err != nil {
 		h.failed(partner, "record a request without the client certificate", err)
 	}
 	w.Header().Set("Connection", "close")
 	http.Error(w, "This address takes messages of this partner over TLS only, with the client certificate that was agreed.", http.StatusForbidden)
-}
-
-// shown says what a client proved to be.
-func shown(state *tls.ConnectionState) string {
-	switch {
-	case state == nil:
-		return "without TLS"
-	case len(state.PeerCertificates) == 0:
-		return "without a client certificate"
-	}
-	return "with the client certificate " + certificateText(state.PeerCertificates[0])
 }
 
 // certificateText names a certificate for people, to be compared by phone.

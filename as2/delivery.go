@@ -10,6 +10,9 @@ import (
 	"net/http"
 
 	"edigw/as2/smime"
+	"edigw/internal/door"
+	"edigw/internal/scratch"
+	"edigw/internal/tame"
 )
 
 // delivery is one message on its way into the inbox.
@@ -21,7 +24,7 @@ type delivery struct {
 	wire    func() io.Reader
 	size    int64
 	sum     string // SHA-256 of wire
-	space   *space
+	space   *scratch.Space
 	opener  opener
 }
 
@@ -41,7 +44,7 @@ func (d *delivery) examine(header http.Header) (Received, error) {
 	rec := Received{
 		Partner: d.partner, From: d.q.from, To: d.q.to, MessageID: d.q.messageID, Subject: d.q.subject, At: d.h.o.Now(),
 		Accepted: true, Disposition: processed(),
-		Header: withoutCredentials(header), Wire: d.wire(), WireSize: d.size, WireSHA256: d.sum,
+		Header: door.WithoutCredentials(header), Wire: d.wire(), WireSize: d.size, WireSHA256: d.sum,
 	}
 	write := d.h.answerer()
 	var no *refusal
@@ -148,7 +151,7 @@ func (o *opener) describe(rec *Received) error {
 		return refuseLayer(err, o.other())
 	}
 	rec.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	rec.ContentType = clip(cleanText(o.document.contentType), maxWords)
+	rec.ContentType = tame.Clip(tame.Line(o.document.contentType), maxWords)
 	rec.FileName = o.document.fileName
 	if rec.Payload, err = o.document.content(); err != nil {
 		return err
@@ -200,7 +203,7 @@ func (o *opener) covered() (io.Reader, error) {
 	case o.compressed && !o.encrypted && rules.CompressedBody:
 		return o.document.body(), nil // QUIRK(OpenAS2): without its headers
 	}
-	return o.raw.open(), nil
+	return o.raw.Open(), nil
 }
 
 // checkSecurity refuses what is less than agreed. Policy looks at the

@@ -1,11 +1,14 @@
 package as2
 
 import (
+	"edigw/fault"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+
+	"edigw/internal/tame"
 )
 
 // base64Line is the longest line of base64 (RFC 2045 §6.8).
@@ -46,7 +49,7 @@ func documentPart(a Agreement, d Document, payload io.ReadSeeker) entity {
 	encoding := transferEncoding(a, d)
 	e := documentBody(encoding, payload, d.Size)
 	e.header = []Field{{"Content-Type", d.ContentType}, {"Content-Transfer-Encoding", string(encoding)}}
-	if name := cleanFileName(d.FileName); name != "" && !isMultipart(d.ContentType) {
+	if name := tame.FileName(d.FileName); name != "" && !isMultipart(d.ContentType) {
 		e.header = append(e.header, Field{"Content-Disposition", "attachment; " + fileNameParameter(name)})
 	}
 	return e
@@ -81,7 +84,7 @@ func transferEncoding(a Agreement, d Document) TransferEncoding {
 // size bytes: everything around it was computed from that.
 func copyPayload(w io.Writer, payload io.ReadSeeker, size int64) error {
 	if _, err := payload.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("%w: %w", ErrPayload, err)
+		return fmt.Errorf("%w: %w", fault.ErrPayload, err)
 	}
 	r := payloadReader{payload}
 	n, err := copyAll(w, io.LimitReader(r, size))
@@ -89,10 +92,10 @@ func copyPayload(w io.Writer, payload io.ReadSeeker, size int64) error {
 		return err
 	}
 	if n < size {
-		return fmt.Errorf("%w: it has %d bytes, its record says %d", ErrPayload, n, size)
+		return fmt.Errorf("%w: it has %d bytes, its record says %d", fault.ErrPayload, n, size)
 	}
 	if n, err := r.Read(make([]byte, 1)); n > 0 {
-		return fmt.Errorf("%w: it has more than the %d bytes that its record says", ErrPayload, size)
+		return fmt.Errorf("%w: it has more than the %d bytes that its record says", fault.ErrPayload, size)
 	} else if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
@@ -106,7 +109,7 @@ type payloadReader struct{ r io.Reader }
 func (p payloadReader) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = fmt.Errorf("%w: %w", ErrPayload, err)
+		err = fmt.Errorf("%w: %w", fault.ErrPayload, err)
 	}
 	return n, err
 }
@@ -150,6 +153,7 @@ func wrappedSize(size int64) int64 {
 // wrapped is b in base64, in lines.
 func wrapped(b []byte) string {
 	var s strings.Builder
+	s.Grow(int(wrappedSize(int64(len(b)))))
 	enc := base64.NewEncoder(base64.StdEncoding, &lineWrapper{w: &s})
 	_, _ = enc.Write(b) // a strings.Builder does not fail
 	_ = enc.Close()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"edigw/fault"
+	"edigw/internal/scratch"
 )
 
 // FuzzParseMDN: nothing unsigned is ever trusted where a signature was asked,
@@ -86,19 +87,20 @@ func TestRow14ReceiveHasConstantMemory(t *testing.T) {
 	a := toNorthwind()
 	d := orderDocument(nil)
 	d.Size = size
-	wire := (&space{dir: t.TempDir()}).new()
+	space := (*scratch.Rooms)(nil).Space(t.TempDir(), "", "")
+	defer space.Close()
+	wire := space.New()
 	r, err := Build(wire, a, d, &zeros{size: size}, testNow, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer wire.file.Close()
 	h := testHandler(t, &memory{agreement: fromAcme()})
 	h.o.Inbox = discard{}
 	state := ""
 	grown := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			req := httptest.NewRequest(http.MethodPost, "/as2", wire.open())
+			req := httptest.NewRequest(http.MethodPost, "/as2", wire.Open())
 			for _, f := range r.Headers {
 				req.Header.Set(f.Name, f.Value)
 			}

@@ -2,6 +2,7 @@ package as2
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"maps"
@@ -76,7 +77,10 @@ func (a *allowance) take(pair [2]string, now time.Time) bool {
 
 // layerBuffer is what readers of layers buffer by themselves, so that they take
 // ours for it and nothing is read beyond it.
-const layerBuffer = 32 << 10
+const (
+	layerBuffer  = 32 << 10
+	memoryBuffer = 4 << 10 // of what is in memory already
+)
 
 // layer reads a layer; ends refuses what stands behind it if it was encrypted.
 // Blanks and line ends are common there.
@@ -84,7 +88,11 @@ func (o *opener) layer(r io.Reader) (all io.Reader, ends func() error) {
 	if !o.encrypted || o.whole {
 		return r, func() error { return nil }
 	}
-	buffered := bufio.NewReaderSize(r, layerBuffer)
+	size := layerBuffer
+	if _, inMemory := r.(*bytes.Reader); inMemory {
+		size = memoryBuffer
+	}
+	buffered := bufio.NewReaderSize(r, size)
 	return buffered, func() error {
 		for {
 			switch c, err := buffered.ReadByte(); {

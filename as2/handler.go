@@ -13,7 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"edigw/internal/door"
 	"edigw/internal/rawmime"
+	"edigw/internal/repeats"
+	"edigw/internal/scratch"
 )
 
 // Options are what a Handler needs. Those from Body on may be left out.
@@ -28,7 +31,8 @@ type Options struct {
 	Body     int64  // largest message, also once decompressed; 0: 2 GiB
 	Header   int    // largest HTTP header; 0: 64 KiB
 	Product  string // Server and Reporting-UA; empty: "edigw"
-	Room     Room   // that messages may take while they are opened; nil: unbounded
+	// Room is what messages may take while they are opened; nil: unbounded.
+	Room *scratch.Rooms
 
 	// Crowded is told when messages begin to be refused for want of room, once
 	// until that has ended; partner is empty for strangers. It must not block
@@ -43,7 +47,6 @@ type Options struct {
 const (
 	defaultBody   = 2 << 30
 	defaultHeader = 64 << 10
-	maxHeaders    = 200 // fields of an HTTP header
 	retryAfter    = "60"
 )
 
@@ -52,10 +55,9 @@ const (
 // KiB a layer, beyond that in files without names.
 type Handler struct {
 	o         Options
-	rooms     *rooms
-	crowded   stretch
-	strangers repeats
-	faults    repeats // of ours, by partner and what was being done
+	crowded   scratch.Stretch
+	strangers repeats.Counter
+	faults    repeats.Counter // of ours, by partner and what was being done
 	plain     allowance
 }
 
@@ -73,7 +75,7 @@ func NewHandler(o Options) (*Handler, error) {
 	if o.Product == "" {
 		o.Product = "edigw"
 	}
-	return &Handler{o: o, rooms: newRooms(o.Room)}, nil
+	return &Handler{o: o}, nil
 }
 
 // ServeHTTP implements http.Handler. The status speaks of the transport only:
@@ -84,7 +86,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "This is an AS2 address. It takes messages and receipts by POST.", http.StatusMethodNotAllowed)
 		return
-	case tooLarge(r.Header, h.o.Header):
+	case door.TooLarge(r.Header, h.o.Header):
 		http.Error(w, "The header is too large.", http.StatusRequestHeaderFieldsTooLarge)
 		return
 	}
@@ -93,26 +95,26 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		a, partner, known = h.o.Partners.ByNames(q.from, q.to)
 	}
-	if known && a.Receive.Clients != nil && !shows(r.TLS, a.Receive.Clients) {
+	if known && a.Receive.Clients != nil && !door.Shows(r.TLS, a.Receive.Clients) {
 		h.unproven(w, r, q, partner)
 		return
 	}
 	space := h.space(r, partner, known)
-	defer space.close()
+	defer space.Close()
 	limit := h.o.Body
 	if !known {
 		limit = min(limit, maxMDN) // nothing large is taken from strangers
 	}
-	wire := space.new()
+	wire := space.New()
 	sum := sha256.New()
 	status, fault := readWire(w, r, space, io.MultiWriter(wire, sum), limit)
 	switch {
-	case errors.Is(fault, errScratch):
+	case errors.Is(fault, scratch.ErrDisk):
 		w.Header().Set("Connection", "close") // the rest of the body is not read, or a little if it was begun
-		if wire.size > 0 {
+		if wire.Size() > 0 {
 			_, _ = io.CopyN(io.Discard, r.Body, lingering)
 		}
-		h.unavailable(w, space.claim.partner, "read message", fault)
+		h.unavailable(w, space.Partner(), "read message", fault)
 	case status == http.StatusRequestEntityTooLarge && err == nil && !known:
 		h.turnAway(w, q) // he is told why, not that he sent too much
 	case status != 0:
@@ -124,7 +126,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !known:
 		h.turnAway(w, q)
 	default:
-		h.receive(w, r, &delivery{h: h, q: q, a: a, partner: partner, wire: wire.open, size: wire.size, sum: hex.EncodeToString(sum.Sum(nil)), space: space})
+		h.receive(w, r, &delivery{h: h, q: q, a: a, partner: partner, wire: func() io.Reader { return wire.Open() }, size: wire.Size(), sum: hex.EncodeToString(sum.Sum(nil)), space: space})
 	}
 }
 
@@ -132,21 +134,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // all the same: a sender that is cut off while it writes never reads why.
 const lingering = 8 << 20
 
-// tooLarge bounds the header again: a server in front may allow more.
-func tooLarge(h http.Header, limit int) bool {
-	size, count := 0, 0
-	for name, values := range h {
-		for _, v := range values {
-			size += len(name) + len(v) + 4
-			count++
-		}
-	}
-	return size > limit || count > maxHeaders
-}
-
 // space is what a request may put aside. Whom it is charged to is what the
 // request says of itself, and where it comes from.
-func (h *Handler) space(r *http.Request, partner string, known bool) *space {
+func (h *Handler) space(r *http.Request, partner string, known bool) *scratch.Space {
 	if !known {
 		partner = ""
 	}
@@ -154,14 +144,14 @@ func (h *Handler) space(r *http.Request, partner string, known bool) *space {
 	if err != nil {
 		address = r.RemoteAddr
 	}
-	return &space{dir: h.o.Scratch, claim: claim{rooms: h.rooms, partner: partner, address: address}}
+	return h.o.Room.Space(h.o.Scratch, partner, address)
 }
 
 // readWire puts the body aside; the status is 0 if that went well. What says
 // beforehand that it is too large for the room is not read.
-func readWire(w http.ResponseWriter, r *http.Request, s *space, wire io.Writer, limit int64) (status int, err error) {
-	if n := r.ContentLength; n > scratchMemory && n <= limit {
-		if err := s.claim.fits(n); err != nil {
+func readWire(w http.ResponseWriter, r *http.Request, s *scratch.Space, wire io.Writer, limit int64) (status int, err error) {
+	if n := r.ContentLength; n <= limit {
+		if err := s.Fits(n); err != nil {
 			return http.StatusServiceUnavailable, err
 		}
 	}
@@ -172,19 +162,19 @@ func readWire(w http.ResponseWriter, r *http.Request, s *space, wire io.Writer, 
 		return 0, nil
 	case errors.As(err, &tooBig):
 		return http.StatusRequestEntityTooLarge, err
-	case errors.Is(err, errScratch):
+	case errors.Is(err, scratch.ErrDisk):
 		return http.StatusServiceUnavailable, err
 	}
 	return http.StatusBadRequest, err // the body broke off
 }
 
 // carriesMDN tells a receipt from a message by what it holds.
-func carriesMDN(h http.Header, wire *scratch) bool {
+func carriesMDN(h http.Header, wire *scratch.Layer) bool {
 	mediaType, params, err := rawmime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil || mediaType != "multipart/signed" {
 		return err == nil && isReport(mediaType, params)
 	}
-	first, err := rawmime.NewMultipart(wire.open(), params["boundary"], 2).Next()
+	first, err := rawmime.NewMultipart(wire.Open(), params["boundary"], 2).Next()
 	if err != nil {
 		return false
 	}
@@ -202,12 +192,12 @@ func isReport(mediaType string, params map[string]string) bool {
 }
 
 // acknowledge hands an asynchronous MDN on.
-func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, wire *scratch) {
-	if wire.size > maxMDN {
+func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, wire *scratch.Layer) {
+	if wire.Size() > maxMDN {
 		http.Error(w, "The receipt is too large.", http.StatusRequestEntityTooLarge)
 		return
 	}
-	body, err := io.ReadAll(wire.open())
+	body, err := io.ReadAll(wire.Open())
 	if err != nil {
 		h.unavailable(w, "", "read receipt", err)
 		return
@@ -218,7 +208,7 @@ func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, wire *scra
 		MessageID: m.OriginalMessageID,
 		From:      m.From,
 		To:        m.To,
-		Header:    withoutCredentials(r.Header),
+		Header:    door.WithoutCredentials(r.Header),
 		Body:      body,
 	})
 	if err != nil {
@@ -226,15 +216,6 @@ func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, wire *scra
 		return
 	}
 	w.WriteHeader(http.StatusOK)
-}
-
-// withoutCredentials copies a header that is going to be kept.
-func withoutCredentials(h http.Header) http.Header {
-	c := h.Clone()
-	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie"} {
-		c.Del(name)
-	}
-	return c
 }
 
 func (h *Handler) answerer() answerer {
@@ -256,9 +237,9 @@ func (a *Answer) send(w http.ResponseWriter) {
 // told once for many requests, other faults once a minute.
 func (h *Handler) unavailable(w http.ResponseWriter, partner, doing string, err error) {
 	switch {
-	case !errors.Is(err, errNoRoom):
+	case !errors.Is(err, scratch.ErrNoRoom):
 		h.failed(partner, doing, err)
-	case h.crowded.begins(h.o.Now()):
+	case h.crowded.Begins(h.o.Now()):
 		h.o.Log.Error("no room for messages of partners: they are asked to send again later", "partner", partner, "doing", doing, "err", err)
 		if h.o.Crowded != nil {
 			h.o.Crowded(partner, err)
@@ -270,7 +251,7 @@ func (h *Handler) unavailable(w http.ResponseWriter, partner, doing string, err 
 
 // failed tells a fault of ours, which may meet every request.
 func (h *Handler) failed(partner, doing string, err error) {
-	if n, tell := h.faults.comes(partner, doing, h.o.Now()); tell {
+	if n, tell := h.faults.Comes(partner, doing, h.o.Now()); tell {
 		h.o.Log.Error("AS2 request not answered", "partner", partner, "doing", doing, "err", err, "since_last_line", n)
 	}
 }

@@ -1,7 +1,6 @@
 package as2
 
 import (
-	"bufio"
 	"bytes"
 	"crypto"
 	"errors"
@@ -12,6 +11,7 @@ import (
 
 	"edigw/fault"
 	"edigw/internal/rawmime"
+	"edigw/internal/tame"
 )
 
 // Bounds on what an MDN may hold.
@@ -86,7 +86,7 @@ func readMDN(header http.Header, body []byte) (mdnReader, error) {
 func (r *mdnReader) read(header http.Header, body []byte) error {
 	r.From, _ = ParseName(header.Get("AS2-From"))
 	r.To, _ = ParseName(header.Get("AS2-To"))
-	r.MessageID = clip(cleanText(header.Get("Message-ID")), maxMessageID)
+	r.MessageID = tame.Clip(tame.Line(header.Get("Message-ID")), maxMessageID)
 	mediaType, params, err := rawmime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil {
 		return errNoMDN
@@ -108,13 +108,16 @@ func (r *mdnReader) read(header http.Header, body []byte) error {
 }
 
 // readSigned splits multipart/signed, which must have two parts (RFC 1847 §2.1).
-func (r *mdnReader) readSigned(body io.Reader, boundary string) error {
-	parts := rawmime.NewMultipart(body, boundary, 2)
+func (r *mdnReader) readSigned(body *bytes.Reader, boundary string) error {
+	size := body.Len()
+	buffered, done := readHead(body)
+	defer done()
+	parts := rawmime.NewMultipart(buffered, boundary, 2)
 	first, err := parts.Next()
 	if err != nil {
 		return mimeFault(err)
 	}
-	if r.part, err = io.ReadAll(first); err != nil {
+	if r.part, err = readAll(first, size); err != nil {
 		return mimeFault(err)
 	}
 	second, err := parts.Next()
@@ -123,11 +126,12 @@ func (r *mdnReader) readSigned(body io.Reader, boundary string) error {
 	} else if err != nil {
 		return mimeFault(err)
 	}
-	whole, err := io.ReadAll(second) // its end first: half a delimiter is no bad base64
+	whole, err := readAll(second, size-len(r.part)) // its end first: half a delimiter is no bad base64
 	if err != nil {
 		return mimeFault(err)
 	}
-	br := bufio.NewReader(bytes.NewReader(whole))
+	br, end := readHead(bytes.NewReader(whole))
+	defer end()
 	header, err := rawmime.ReadHeader(br, maxPartHead)
 	if err != nil {
 		return mimeFault(err)
@@ -136,7 +140,7 @@ func (r *mdnReader) readSigned(body io.Reader, boundary string) error {
 	if err != nil {
 		return mimeFault(err)
 	}
-	if r.signature, err = io.ReadAll(signature); err != nil {
+	if r.signature, err = readAll(signature, len(whole)*3/4); err != nil {
 		return mimeFault(err)
 	}
 	if _, err := parts.Next(); !errors.Is(err, io.EOF) {
@@ -147,7 +151,8 @@ func (r *mdnReader) readSigned(body io.Reader, boundary string) error {
 
 // readEntity reads one part: the notification, the text, or a multipart.
 func (r *mdnReader) readEntity(part io.Reader, depth int) error {
-	br := bufio.NewReader(part)
+	br, done := readHead(part)
+	defer done()
 	header, err := rawmime.ReadHeader(br, maxPartHead)
 	if err != nil {
 		return mimeFault(err)
@@ -173,7 +178,7 @@ func (r *mdnReader) readEntity(part io.Reader, depth int) error {
 		return r.readFields(content)
 	case mediaType == "text/plain" && err == nil && r.Text == "":
 		text, _ := io.ReadAll(io.LimitReader(content, maxWords)) // nothing depends on it
-		r.Text = cleanText(string(text))
+		r.Text = tame.Line(string(text))
 	}
 	return nil
 }
@@ -214,13 +219,15 @@ func (r *mdnReader) readFields(content io.Reader) error {
 		}
 	}
 	block = append(block, "\r\n\r\n"...)
-	h, err := rawmime.ReadHeader(bufio.NewReader(bytes.NewReader(block)), maxMDNFields)
+	br, done := readHead(bytes.NewReader(block))
+	defer done()
+	h, err := rawmime.ReadHeader(br, maxMDNFields)
 	if err != nil {
 		return mimeFault(err)
 	}
-	r.OriginalMessageID = clip(cleanText(h.Get("Original-Message-ID")), maxMessageID)
+	r.OriginalMessageID = tame.Clip(tame.Line(h.Get("Original-Message-ID")), maxMessageID)
 	r.Recipient = address(h.Get("Final-Recipient"))
-	r.Reporter = clip(cleanText(h.Get("Reporting-UA")), maxWords)
+	r.Reporter = tame.Clip(tame.Line(h.Get("Reporting-UA")), maxWords)
 	switch {
 	case h.Count("Disposition") > 1:
 		return badMDN(fault.AckContradictory, "The receipt has %d Disposition fields", h.Count("Disposition"))
@@ -234,7 +241,7 @@ func (r *mdnReader) readFields(content io.Reader) error {
 	}
 	if field := h.Get("Received-Content-MIC"); field != "" {
 		m, _ := ParseMIC(field) // one that does not fit equals none of ours
-		r.MIC = MIC{Algorithm: clip(cleanText(m.Algorithm), maxWords), Value: clip(cleanText(m.Value), maxWords)}
+		r.MIC = MIC{Algorithm: tame.Clip(tame.Line(m.Algorithm), maxWords), Value: tame.Clip(tame.Line(m.Value), maxWords)}
 	}
 	if r.OriginalMessageID == "" {
 		return badMDN(fault.AckMalformed, "The receipt does not name the message that it is about")
@@ -261,8 +268,8 @@ func disposition(h rawmime.Header) (Disposition, error) {
 			d.Text = h.Get(name)
 		}
 	}
-	d.Mode, d.Text = clip(cleanText(d.Mode), maxWords), clip(cleanText(d.Text), maxWords)
-	d.Type, d.Modifier = clip(cleanText(d.Type), maxWords), clip(cleanText(d.Modifier), maxWords)
+	d.Mode, d.Text = tame.Clip(tame.Line(d.Mode), maxWords), tame.Clip(tame.Line(d.Text), maxWords)
+	d.Type, d.Modifier = tame.Clip(tame.Line(d.Type), maxWords), tame.Clip(tame.Line(d.Modifier), maxWords)
 	return d, nil
 }
 
@@ -272,7 +279,7 @@ func address(field string) string {
 	if _, name, ok := strings.Cut(field, ";"); ok {
 		field = name
 	}
-	return clip(cleanText(field), maxWords)
+	return tame.Clip(tame.Line(field), maxWords)
 }
 
 // mimeFault tells what never came from what came wrong.

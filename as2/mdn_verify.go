@@ -8,6 +8,7 @@ import (
 
 	"edigw/as2/smime"
 	"edigw/fault"
+	"edigw/internal/tame"
 )
 
 // VerifyMDN judges a receipt, by the bytes that arrived, against the builds of
@@ -37,7 +38,7 @@ func VerifyMDN(header http.Header, body []byte, sent []Rendition, a Agreement) (
 		Ref:      r.OriginalMessageID,
 	}
 	if r.MIC != (MIC{}) {
-		ack.Digest = clip(cleanText(r.MIC.String()), maxWords)
+		ack.Digest = tame.Clip(tame.Line(r.MIC.String()), maxWords)
 	}
 	var fail *mdnError
 	if errors.As(r.judge(err, signature, sent, a), &fail) {

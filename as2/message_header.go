@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"edigw/internal/tame"
 )
 
 // maxSubject is the longest Subject that is sent, in bytes before encoding.
@@ -73,18 +75,8 @@ func receiptURL(base, token string) string {
 // 2047 has it; line ends and other controls become blanks.
 func subject(pattern string, d Document) string {
 	s := strings.NewReplacer("{reference}", d.Reference, "{file}", d.FileName).Replace(pattern)
-	s = clip(cleanText(s), maxSubject)
+	s = tame.Clip(tame.Line(s), maxSubject)
 	return mime.QEncoding.Encode("utf-8", s)
-}
-
-// cleanText makes one line of printable text of anything.
-func cleanText(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?")))
 }
 
 func product(a Agreement) string {

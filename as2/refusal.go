@@ -6,6 +6,7 @@ import (
 
 	"edigw/as2/smime"
 	"edigw/fault"
+	"edigw/internal/scratch"
 )
 
 // What follows "processed/error:" (RFC 4130 §7.5.4, RFC 5402 §5).
@@ -84,7 +85,7 @@ var faultTexts = []struct {
 // refuseLayer tells a fault in a layer; other is said of what the table does
 // not know. A fault of our own disk stays what it is.
 func refuseLayer(err error, other string) error {
-	if errors.Is(err, errScratch) {
+	if errors.Is(err, scratch.ErrDisk) {
 		return err
 	}
 	for _, f := range faultTexts {

@@ -2,6 +2,7 @@ package as2
 
 import (
 	"crypto/sha256"
+	"edigw/fault"
 	"encoding/base32"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"edigw/internal/rawmime"
+	"edigw/internal/tame"
 )
 
 // File is one file of a document of several.
@@ -36,10 +38,10 @@ const maxBoundary = 70
 // text tells.
 var ErrRelated = errors.New("no multipart/related that can be taken apart")
 
-// NewRelated composes a document of up to 100 files. It reads each once: the
+// NewRelated composes a document of up to 500 files. It reads each once: the
 // boundary is made of their digests, so that the same files always make the
 // same document, and none of them can hold it. Files that cannot be read are
-// ErrPayload.
+// fault.ErrPayload.
 func NewRelated(files []File) (*Related, error) {
 	if len(files) == 0 || len(files) > maxParts {
 		return nil, fmt.Errorf("%w: %d files; 1 to %d can be put together", ErrRelated, len(files), maxParts)
@@ -57,7 +59,7 @@ func NewRelated(files []File) (*Related, error) {
 	r.Size = int64(len(r.end))
 	for i, f := range files {
 		header := []Field{{"Content-Type", f.ContentType}, {"Content-Transfer-Encoding", string(Binary)}}
-		if name := cleanFileName(f.Name); name != "" {
+		if name := tame.FileName(f.Name); name != "" {
 			header = append(header, Field{"Content-Disposition", "attachment; " + fileNameParameter(name)})
 		}
 		head := "--" + boundary + "\r\n" + entity{header: header}.headerBlock()
@@ -89,7 +91,7 @@ func boundaryOf(files []File) (string, error) {
 func (f File) copy(w io.Writer) error {
 	r, err := f.Open()
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrPayload, err)
+		return fmt.Errorf("%w: %w", fault.ErrPayload, err)
 	}
 	defer r.Close()
 	n, err := copyAll(w, payloadReader{r})
@@ -97,7 +99,7 @@ func (f File) copy(w io.Writer) error {
 		return err
 	}
 	if n != f.Size {
-		return fmt.Errorf("%w: %s has %d bytes instead of %d; it changed meanwhile", ErrPayload, f.Name, n, f.Size)
+		return fmt.Errorf("%w: %s has %d bytes instead of %d; it changed meanwhile", fault.ErrPayload, f.Name, n, f.Size)
 	}
 	return nil
 }

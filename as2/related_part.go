@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"edigw/internal/rawmime"
+	"edigw/internal/tame"
 )
 
 // RelatedPart is one part of a document of several files while it is taken
@@ -50,7 +51,7 @@ func TakeApart(body io.Reader, contentType string, take func(p RelatedPart, cont
 		if err != nil {
 			return notRelated(n, err)
 		}
-		one := RelatedPart{Attachment: Attachment{Name: p.fileName, ContentType: clip(cleanText(p.contentType), maxWords)}, N: n}
+		one := RelatedPart{Attachment: Attachment{Name: p.fileName, ContentType: tame.Clip(tame.Line(p.contentType), maxWords)}, N: n}
 		one.Root = n == 1 && start == "" || start != "" && id == start
 		if one.ContentType == "" {
 			one.ContentType = "text/plain" // RFC 2045 §5.2

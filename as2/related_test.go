@@ -13,6 +13,7 @@ import (
 
 	"edigw/fault"
 	"edigw/internal/rawmime"
+	"edigw/internal/tame"
 )
 
 func memoryFile(name, contentType, content string) File {
@@ -66,7 +67,7 @@ func TestSeveralFilesInOneDocument(t *testing.T) {
 		}
 		original, _ := f.Open()
 		want := readAllString(t, original, nil)
-		if got := readAllString(t, content, nil); got != want || p.contentType != f.ContentType || p.fileName != cleanFileName(f.Name) {
+		if got := readAllString(t, content, nil); got != want || p.contentType != f.ContentType || p.fileName != tame.FileName(f.Name) {
 			t.Errorf("file %d: %q of type %q, %q", i, p.fileName, p.contentType, got)
 		}
 	}
@@ -118,9 +119,9 @@ func TestFilesThatMakeNoDocument(t *testing.T) {
 		"no type":       {[]File{memoryFile("a", "", "x")}, ErrRelated},
 		"broken type":   {[]File{memoryFile("a", "text/plain\r\nX: y", "x")}, ErrRelated},
 		"quoted type":   {[]File{memoryFile("a", `text/"plain`, "x")}, ErrRelated},
-		"changed since": {[]File{longer}, ErrPayload},
-		"unreadable":    {[]File{broken}, ErrPayload},
-		"absent":        {[]File{absent}, ErrPayload},
+		"changed since": {[]File{longer}, fault.ErrPayload},
+		"unreadable":    {[]File{broken}, fault.ErrPayload},
+		"absent":        {[]File{absent}, fault.ErrPayload},
 	} {
 		if _, err := NewRelated(tc.files); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v", name, err)
@@ -145,7 +146,7 @@ func TestReadRelatedRefuses(t *testing.T) {
 		"header without end":  {"multipart/related; boundary=b", "--b\r\nContent-Type: " + strings.Repeat("x", maxPartHead) + "\r\n--b--"},
 		"not base64":          {"multipart/related; boundary=b", "--b\r\nContent-Type: a/b\r\nContent-Transfer-Encoding: base64\r\n\r\n!\r\n--b--"},
 		"unknown encoding":    {"multipart/related; boundary=b", "--b\r\nContent-Type: a/b\r\nContent-Transfer-Encoding: zip\r\n\r\nx\r\n--b--"},
-		"more than 100 parts": {"multipart/related; boundary=b", strings.Repeat(part, maxParts+1) + "--b--"},
+		"too many parts":      {"multipart/related; boundary=b", strings.Repeat(part, maxParts+1) + "--b--"},
 	} {
 		if err := ReadRelated(strings.NewReader(tc.body), tc.contentType, io.Discard); !errors.Is(err, ErrRelated) {
 			t.Errorf("%s: %v", name, err)

@@ -37,7 +37,7 @@ type Entity struct {
 
 // Write writes the entity around the document, which is read twice at most. A
 // compressed entity comes out as it was sent only from the same release of the
-// compressor. Errors: ErrPayload, or those of w.
+// compressor. Errors: fault.ErrPayload, or those of w.
 func (e Entity) Write(w io.Writer, payload io.ReadSeeker, size int64) error {
 	part := documentBody(e.Encoding, payload, size)
 	write := func(w io.Writer) error {

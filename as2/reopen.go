@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+
+	"edigw/internal/scratch"
 )
 
 // ErrNoAgreement says that a kept message is of names that have no agreement.
@@ -34,9 +36,9 @@ func (h *Handler) Reopen(k Kept, take func(Received) error) error {
 	if !known {
 		return ErrNoAgreement
 	}
-	space := &space{dir: h.o.Scratch, claim: claim{rooms: h.rooms, partner: partner, address: "reopened"}}
-	defer space.close()
-	wire := func() io.Reader { return scratchReader{io.NewSectionReader(k.Body, 0, k.Size)} }
+	space := h.o.Room.Space(h.o.Scratch, partner, "reopened")
+	defer space.Close()
+	wire := func() io.Reader { return scratch.Reader(io.NewSectionReader(k.Body, 0, k.Size)) }
 	d := &delivery{h: h, q: q, a: a, partner: partner, wire: wire, size: k.Size, sum: k.SHA256, space: space}
 	rec, err := d.examine(k.Header)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"edigw/as2/smime"
 	"edigw/fault"
+	"edigw/internal/tame"
 )
 
 // request is what the HTTP header of a message says.
@@ -36,7 +37,7 @@ var errHeader = errors.New("AS2-From, AS2-To and Message-ID must each occur once
 func parseRequest(h http.Header) (request, error) {
 	q := request{
 		rawFrom: h.Get("AS2-From"), rawTo: h.Get("AS2-To"),
-		subject:    clip(cleanText(h.Get("Subject")), maxWords),
+		subject:    tame.Clip(tame.Line(h.Get("Subject")), maxWords),
 		version:    h.Get("AS2-Version"),
 		receiptURL: strings.TrimSpace(h.Get("Receipt-Delivery-Option")), // QUIRK(BizTalk): may be there and empty
 	}
@@ -150,7 +151,7 @@ func (q request) checkReceipt(a Agreement) error {
 	case q.receiptURL != "" && !allowedURL(q.receiptURL, a.Receive.ReceiptURLs):
 		return &refusal{
 			disposition: Disposition{Mode: autoMode, Type: "processed", Modifier: "error", Text: unexpectedError}, reason: fault.ReasonFormat, told: receiptNotAgreed,
-			problem: "the receipt is asked for at an address that as2.receive.receipt_urls does not list: " + clip(cleanText(q.receiptURL), maxWords),
+			problem: "the receipt is asked for at an address that as2.receive.receipt_urls does not list: " + tame.Clip(tame.Line(q.receiptURL), maxWords),
 		}
 	}
 	return nil

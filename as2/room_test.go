@@ -10,97 +10,30 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"strings"
 	"testing"
 	"testing/iotest"
+
+	"edigw/internal/scratch"
 )
 
 // disk has so many bytes for everybody; what scratch files hold of it is gone.
 type disk struct {
 	size  int64
 	fault error
-	rooms *rooms
+	rooms *scratch.Rooms
 }
 
 func (d *disk) Room() (int64, error) {
 	if d.rooms == nil {
 		return d.size, d.fault
 	}
-	return d.size - d.rooms.written, d.fault // its lock is held
+	return d.size - d.rooms.Written(), d.fault
 }
 
 func newDisk(size int64) *disk {
 	d := &disk{size: size}
-	d.rooms = newRooms(d)
+	d.rooms = scratch.NewRooms(d)
 	return d
-}
-
-// TestUploadsShareTheRoom holds the bounds of docs/security.md: half of the
-// room for all, half of that for a partner, three fourths for an address.
-func TestUploadsShareTheRoom(t *testing.T) {
-	t.Parallel()
-	const mb = 1 << 20
-	for name, tc := range map[string]struct {
-		held map[string]int64 // "partner@address"
-		who  string
-		want int64 // in MB
-	}{
-		"a partner alone":               {nil, "a@1", 20},
-		"strangers are one partner":     {map[string]int64{"@1": 20}, "@2", 0},
-		"another one has his part":      {map[string]int64{"a@1": 20}, "b@2", 20},
-		"a third one gets what is over": {map[string]int64{"a@1": 20, "b@2": 15}, "c@3", 5},
-		"all together":                  {map[string]int64{"a@1": 20, "b@2": 20}, "c@3", 0},
-		"one address, many names":       {map[string]int64{"a@1": 20}, "b@1", 10},
-		"one partner, many addresses":   {map[string]int64{"a@1": 15}, "a@2", 5},
-	} {
-		d := newDisk(80 * mb)
-		as := func(who string) *claim {
-			partner, address, _ := strings.Cut(who, "@")
-			return &claim{rooms: d.rooms, partner: partner, address: address}
-		}
-		for who, n := range tc.held {
-			c := as(who)
-			if err := c.take(n * mb); err != nil {
-				t.Fatalf("%s: %s is refused: %v", name, who, err)
-			}
-			c.wrote(n * mb / 2) // the rest is granted and not on the disk yet
-			defer c.close()
-		}
-		got := int64(0)
-		c := as(tc.who)
-		for c.take(mb) == nil {
-			got++
-		}
-		if got != tc.want {
-			t.Errorf("%s: %s gets %d MB, want %d", name, tc.who, got, tc.want)
-		}
-		if err := c.take(mb); !errors.Is(err, errNoRoom) || !errors.Is(err, errScratch) {
-			t.Errorf("%s: refused with %v", name, err)
-		}
-		c.close()
-		if c = as(tc.who); tc.want > 0 && c.take(mb) != nil {
-			t.Errorf("%s: what was given back is not to be had", name)
-		}
-	}
-}
-
-// TestRow15ScratchIsGivenBack: nothing of a request is left when it ended.
-func TestRow15ScratchIsGivenBack(t *testing.T) {
-	t.Parallel()
-	d := newDisk(80 << 20)
-	s := &space{dir: t.TempDir(), claim: claim{rooms: d.rooms, partner: "a", address: "1"}}
-	for range 3 {
-		if _, err := s.new().Write(make([]byte, 3<<20)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if d.rooms.written != 9<<20 || d.rooms.granted != 9<<20 {
-		t.Errorf("%d bytes granted, %d written", d.rooms.granted, d.rooms.written)
-	}
-	s.close()
-	if r := d.rooms; r.written != 0 || r.granted != 0 || len(r.partners)+len(r.addresses) != 0 {
-		t.Errorf("left: %d granted, %d written, %v, %v", r.granted, r.written, r.partners, r.addresses)
-	}
 }
 
 // crowdedHandler has a disk, and notes what it tells of it.
@@ -115,8 +48,8 @@ func newCrowded(t *testing.T, m *memory, size int64) *crowdedHandler {
 	t.Helper()
 	c := &crowdedHandler{Handler: testHandler(t, m), disk: &disk{size: size}, errors: new(int)}
 	c.o.Log = slog.New(counting{c.errors})
-	c.o.Room, c.rooms = c.disk, newRooms(c.disk)
-	c.disk.rooms = c.rooms
+	c.o.Room = scratch.NewRooms(c.disk)
+	c.disk.rooms = c.o.Room
 	c.o.Crowded = func(partner string, _ error) { c.told = append(c.told, partner) }
 	return c
 }
@@ -190,8 +123,8 @@ func TestNoRoomIsTriedAgain(t *testing.T) {
 				t.Errorf("%s: %d bytes were read", name, body.n)
 			}
 		}
-		if len(m.received) > 0 || c.rooms.granted != 0 {
-			t.Errorf("%s: %d received, %d bytes still granted", name, len(m.received), c.rooms.granted)
+		if len(m.received) > 0 || c.o.Room.Granted() != 0 {
+			t.Errorf("%s: %d received, %d bytes still granted", name, len(m.received), c.o.Room.Granted())
 		}
 		if left, err := os.ReadDir(c.o.Scratch); err != nil || len(left) > 0 {
 			t.Errorf("%s: left %v, %v", name, left, err)

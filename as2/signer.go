@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"edigw/as2/smime"
+	"edigw/internal/tame"
 )
 
 // Bounds of what is said about certificates in one sentence.
@@ -47,7 +48,7 @@ func certificateTexts(all []*x509.Certificate) (texts []string) {
 // signerText names a certificate by what its owner can compare. Without it, a
 // message names its signer by issuer and serial number only.
 func signerText(id smime.ID, fingerprint string) string {
-	id.Issuer = clip(id.Issuer, maxShownIssuer)
+	id.Issuer = tame.Clip(id.Issuer, maxShownIssuer)
 	if fingerprint == "" {
 		return id.String()
 	}

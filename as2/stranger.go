@@ -8,7 +8,7 @@ func (h *Handler) turnAway(w http.ResponseWriter, q request) {
 	if h.o.Stranger != nil {
 		h.o.Stranger()
 	}
-	if n, tell := h.strangers.comes(q.from, q.to, h.o.Now()); tell {
+	if n, tell := h.strangers.Comes(q.from, q.to, h.o.Now()); tell {
 		h.o.Log.Info("AS2 message between unknown names refused", "as2_from", q.from, "as2_to", q.to, "message_id", q.messageID, "since_last_line", n)
 	}
 	if !q.wantsMDN {

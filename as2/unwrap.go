@@ -11,6 +11,8 @@ import (
 
 	"edigw/as2/smime"
 	"edigw/internal/rawmime"
+	"edigw/internal/scratch"
+	"edigw/internal/tame"
 )
 
 // maxLayers is how many layers a message may have: it is encrypted, compressed
@@ -39,7 +41,7 @@ func (p part) content() (io.Reader, error) {
 // opened is a message out of its layers.
 type opened struct {
 	document   part
-	raw        *scratch // the innermost entity as it arrived, with its header; nil for a plain message
+	raw        *scratch.Layer // the innermost entity as it arrived, with its header; nil for a plain message
 	encrypted  bool
 	compressed bool
 	signature  *smime.Verification // nil if it was not signed
@@ -50,7 +52,7 @@ type opened struct {
 // opener takes the layers off one message.
 type opener struct {
 	a      Agreement
-	space  *space
+	space  *scratch.Space
 	limits smime.Limits
 	opened
 }
@@ -73,30 +75,31 @@ func newPart(contentType, encoding, disposition string, body func() io.Reader) (
 		p.encoding = "" // RFC 2045 §6.4: a multipart is never encoded as a whole
 	}
 	if _, params, err := rawmime.ParseMediaType(disposition); err == nil {
-		p.fileName = cleanFileName(params["filename"])
+		p.fileName = tame.FileName(params["filename"])
 	}
 	if p.fileName == "" {
-		p.fileName = cleanFileName(p.params["name"])
+		p.fileName = tame.FileName(p.params["name"])
 	}
 	return p, nil
 }
 
 // scratchPart reads the header of an entity that lies in s.
-func scratchPart(s *scratch) (part, error) {
-	br := bufio.NewReader(s.open())
+func scratchPart(s *scratch.Layer) (part, error) {
+	br, done := readHead(s.Open())
+	defer done()
 	h, err := rawmime.ReadHeader(br, maxPartHead)
 	if err != nil {
 		return part{}, err
 	}
 	skip := int64(len(h.Raw))
 	return newPart(h.Get("Content-Type"), h.Get("Content-Transfer-Encoding"), h.Get("Content-Disposition"), func() io.Reader {
-		r := s.open()
+		r := s.Open()
 		_, _ = io.CopyN(io.Discard, r, skip) // a failure comes again at the next read
 		return r
 	})
 }
 
-// open takes off layer by layer. Errors are *refusal, or wrap errScratch.
+// open takes off layer by layer. Errors are *refusal, or wrap scratch.ErrDisk.
 func (o *opener) open(p part) error {
 	for range maxLayers {
 		p = trulyEncoded(p)
@@ -104,7 +107,7 @@ func (o *opener) open(p part) error {
 		if err != nil {
 			return err
 		}
-		inner := o.space.new()
+		inner := o.space.New()
 		other := o.other()
 		switch kind {
 		case smime.EnvelopedData, smime.AuthEnvelopedData:
@@ -125,7 +128,7 @@ func (o *opener) open(p part) error {
 			return err
 		}
 		if o.raw != nil {
-			o.raw.free() // the layer within is whole: a large message has two on the disk at a time
+			o.raw.Free() // the layer within is whole: a large message has two on the disk at a time
 		}
 		o.raw = inner
 		if p, err = scratchPart(inner); err != nil {
@@ -192,7 +195,7 @@ func trulyEncoded(p part) part {
 	return p
 }
 
-func (o *opener) decrypt(p part, inner *scratch) error {
+func (o *opener) decrypt(p part, inner *scratch.Layer) error {
 	if o.encrypted || o.compressed || o.signature != nil {
 		return refuse(unexpectedError, "an encrypted layer lies within another layer")
 	}
@@ -212,7 +215,7 @@ func (o *opener) decrypt(p part, inner *scratch) error {
 	return nil
 }
 
-func (o *opener) decompress(p part, inner *scratch) error {
+func (o *opener) decompress(p part, inner *scratch.Layer) error {
 	if o.compressed {
 		return refuse(decompressionFailed, "the message is compressed more than once") // RFC 5402 §3
 	}
@@ -232,7 +235,7 @@ func (o *opener) decompress(p part, inner *scratch) error {
 	return ends()
 }
 
-func (o *opener) verifyOpaque(p part, inner *scratch) error {
+func (o *opener) verifyOpaque(p part, inner *scratch.Layer) error {
 	if o.signature != nil {
 		return refuse(unexpectedError, "the message is signed more than once")
 	}
@@ -261,7 +264,7 @@ func (o *opener) verifyOpaque(p part, inner *scratch) error {
 
 // verifyDetached reads multipart/signed: exactly two parts (RFC 1847 §2.1), of
 // which the first is digested as it arrived, byte for byte.
-func (o *opener) verifyDetached(p part, inner *scratch) error {
+func (o *opener) verifyDetached(p part, inner *scratch.Layer) error {
 	if o.signature != nil {
 		return refuse(unexpectedError, "the message is signed more than once")
 	}
@@ -293,7 +296,7 @@ func (o *opener) verifyDetached(p part, inner *scratch) error {
 			return sum, nil
 		}
 		again := h.New()
-		_, err := copyAll(again, inner.open())
+		_, err := copyAll(again, inner.Open())
 		return again.Sum(nil), err
 	}, o.a.Verify)
 	if err != nil {
@@ -308,7 +311,8 @@ func readSignature(parts *rawmime.Multipart) ([]byte, error) {
 	if err != nil {
 		return nil, refuseParts(err)
 	}
-	br := bufio.NewReader(second)
+	br, done := readHead(second)
+	defer done()
 	h, err := rawmime.ReadHeader(br, maxPartHead)
 	if err != nil {
 		return nil, refuseParts(err)
@@ -376,4 +380,4 @@ func walkMultiparts(body io.Reader, mediaType, boundary string, depth int) error
 }
 
 // maxParts bounds the parts of one multipart in a document.
-const maxParts = 100
+const maxParts = 500

@@ -2,6 +2,7 @@ package as2
 
 import (
 	"crypto"
+	"edigw/fault"
 	"errors"
 	"io"
 	"strings"
@@ -65,7 +66,7 @@ func TestVersionForbids(t *testing.T) {
 		a.Version = tc.version
 		tc.change(&a)
 		_, err := Build(io.Discard, a, orderDocument([]byte("ISA~")), strings.NewReader("ISA~"), testNow, nil)
-		var setting *SettingError
+		var setting *fault.SettingError
 		switch errors.As(err, &setting); {
 		case tc.key == "" && err != nil, tc.key != "" && (setting == nil || setting.Key != tc.key):
 			t.Errorf("%s: %v, want %q", name, err, tc.key)

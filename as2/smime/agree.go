@@ -8,6 +8,8 @@ import (
 	"crypto/x509"
 	"encoding/binary"
 	"fmt"
+
+	"edigw/internal/keywrap"
 )
 
 // agreementScheme is a way from a shared secret to a key (RFC 5753 §7.1.4).
@@ -120,7 +122,7 @@ func (a *ecAddressee) info(key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agree on a key with %s: %w", CertificateID(a.certificate), err)
 	}
-	wrapped, err := wrapKey(keyEncryptionKey(a.scheme.hash, secret, a.wrap, nil, a.wrapSize), key)
+	wrapped, err := keywrap.Wrap(keyEncryptionKey(a.scheme.hash, secret, a.wrap, nil, a.wrapSize), key)
 	if err != nil {
 		return nil, fmt.Errorf("encrypt content key for %s: %w", CertificateID(a.certificate), err)
 	}
@@ -128,7 +130,7 @@ func (a *ecAddressee) info(key []byte) ([]byte, error) {
 }
 
 func (a *ecAddressee) blank(size int) []byte {
-	return a.encode(a.pub.Bytes(), make([]byte, size+wrapBlock))
+	return a.encode(a.pub.Bytes(), make([]byte, size+keywrap.Overhead))
 }
 
 func (a *ecAddressee) encode(point, wrapped []byte) []byte {
@@ -220,6 +222,6 @@ func agreed(info recipientInfo, r Recipient) (keyUnwrapper, error) {
 		if err != nil {
 			return nil, err
 		}
-		return unwrapKey(keyEncryptionKey(scheme.hash, secret, info.alg.params, info.agreed.ukm, size), info.key)
+		return keywrap.Unwrap(keyEncryptionKey(scheme.hash, secret, info.alg.params, info.agreed.ukm, size), info.key)
 	}, nil
 }

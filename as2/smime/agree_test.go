@@ -13,6 +13,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"edigw/internal/gcm"
+	"edigw/internal/keywrap"
 )
 
 var allCurves = map[string]func() party{"P-256": p256, "P-384": p384, "P-521": p521}
@@ -105,7 +108,7 @@ func (a agreement) encode(t testing.TB, to party, key []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrapped, err := wrapKey(keyEncryptionKey(a.hash, secret, a.wrap, a.ukm, a.wrapSize), key)
+	wrapped, err := keywrap.Wrap(keyEncryptionKey(a.hash, secret, a.wrap, a.ukm, a.wrapSize), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +219,7 @@ func TestOneAnswerToEveryFailureOfKeyAgreement(t *testing.T) {
 		failsToDecrypt(t, "wrapped key changed", changed, content, ours)
 	}
 	// A key of another length shows at the end, like all others.
-	key, iv := make([]byte, 16), make([]byte, gcmNonceSize)
+	key, iv := make([]byte, 16), make([]byte, gcm.NonceSize)
 	message := authEnveloped(t, key, iv, content, nil, encodedAgreement(t, make([]byte, 40)))
 	d, err := NewDecrypter(bytes.NewReader(message), []Recipient{p256().recipient()}, Limits{})
 	if err != nil {

@@ -67,14 +67,15 @@ type berReader struct {
 
 func newBERReader(r io.Reader, l Limits) *berReader {
 	size := readBuffer
-	if _, inMemory := r.(*bytes.Reader); inMemory {
+	switch r.(type) {
+	case *bytes.Reader, *bufio.Reader: // what has a buffer already shares it
 		size = smallBuffer
 	}
 	return newBufferedBERReader(bufio.NewReaderSize(r, size), l)
 }
 
 func newMemoryBERReader(message []byte) *berReader {
-	return newBufferedBERReader(bufio.NewReaderSize(bytes.NewReader(message), smallBuffer), Limits{})
+	return newBufferedBERReader(bufio.NewReaderSize(bytes.NewReader(message), min(smallBuffer, len(message)+1)), Limits{})
 }
 
 func newBufferedBERReader(r *bufio.Reader, l Limits) *berReader {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"edigw/internal/gcm"
 )
 
 // BenchmarkShareOfCeiling prints which share of the ceiling the engine reaches.
@@ -51,7 +53,7 @@ func bareCipher(b *testing.B, c Cipher, content []byte) (seal, open func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	out := make([]byte, len(content)+gcmTagSize)
+	out := make([]byte, len(content)+gcm.TagSize)
 	if !a.gcm {
 		return func() { cipher.NewCBCEncrypter(block, iv).CryptBlocks(out[:len(content)], content) },
 			func() { cipher.NewCBCDecrypter(block, iv).CryptBlocks(out[:len(content)], content) }

@@ -6,6 +6,8 @@ import (
 	"crypto/des"
 	"crypto/rand"
 	"fmt"
+
+	"edigw/internal/gcm"
 )
 
 // Cipher names how content is encrypted, as settings spell it.
@@ -93,7 +95,7 @@ type contentOpener interface {
 // ivSize is the length of the initialisation vector or nonce.
 func (a cipherAlgorithm) ivSize() int {
 	if a.gcm {
-		return gcmNonceSize
+		return gcm.NonceSize
 	}
 	return a.blockSize
 }
@@ -112,7 +114,7 @@ func (a cipherAlgorithm) newKey() (key, iv []byte) {
 // identifier is the AlgorithmIdentifier with its parameters.
 func (a cipherAlgorithm) identifier(iv []byte) []byte {
 	if a.gcm {
-		return algorithmID(a.oid, gcmParameters{nonce: iv, tagSize: gcmTagSize}.encode())
+		return algorithmID(a.oid, gcmParameters{nonce: iv, tagSize: gcm.TagSize}.encode())
 	}
 	return algorithmID(a.oid, tlv(tagOctets, iv))
 }
@@ -128,7 +130,7 @@ func (a cipherAlgorithm) encryptedLen(n int64) int64 {
 // longest is how much content may be encrypted.
 func (a cipherAlgorithm) longest() int64 {
 	if a.gcm {
-		return gcmLongest
+		return gcm.Longest
 	}
 	return 1 << 62
 }
@@ -142,11 +144,11 @@ func (a cipherAlgorithm) block(key []byte) (cipher.Block, error) {
 
 func (a cipherAlgorithm) sealer(key, iv []byte) (contentSealer, error) {
 	if a.gcm {
-		c, err := newGCM(key, iv)
+		c, err := gcm.New(key, iv)
 		if err != nil {
 			return nil, fmt.Errorf("set up %s: %w", a.name, err)
 		}
-		return c, nil
+		return gcmSealer{c}, nil
 	}
 	block, err := a.block(key)
 	if err != nil {
@@ -162,11 +164,11 @@ func (a cipherAlgorithm) opener(kind Kind, params []byte, key func(size int) []b
 		if err != nil {
 			return nil, err
 		}
-		c, err := newGCM(key(a.keySize), p.nonce)
+		c, err := gcm.New(key(a.keySize), p.nonce)
 		if err != nil {
 			return nil, ErrDecrypt
 		}
-		return &gcmOpener{gcm: c, tagSize: p.tagSize, appended: kind == EnvelopedData}, nil
+		return &gcmOpener{Stream: c, tagSize: p.tagSize, appended: kind == EnvelopedData}, nil
 	}
 	if kind == AuthEnvelopedData {
 		return nil, unsupported("%s in %s", a.name, kind)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"slices"
+
+	"edigw/internal/gcm"
 )
 
 // Decrypter reads the content of EnvelopedData (RFC 5652 §6) and of
@@ -56,7 +58,7 @@ func NewDecrypter(r io.Reader, recipients []Recipient, l Limits) (*Decrypter, er
 		size = min(chunk, in.left+1)
 	}
 	return &Decrypter{
-		ber: b, in: in, opener: opener, kind: kind, cipher: a.name, recipient: ours, buf: make([]byte, size),
+		ber: b, in: in, opener: opener, kind: kind, cipher: a.name, recipient: ours, buf: borrow(size),
 	}, nil
 }
 
@@ -106,6 +108,7 @@ func (d *Decrypter) Read(p []byte) (int, error) {
 	}
 	for d.next == d.ready {
 		if d.err != nil {
+			d.end()
 			return 0, d.err
 		}
 		d.fill()
@@ -113,6 +116,14 @@ func (d *Decrypter) Read(p []byte) (int, error) {
 	n := copy(p, d.buf[d.next:d.ready])
 	d.next += n
 	return n, nil
+}
+
+// end lets go of the buffer, all of which was read.
+func (d *Decrypter) end() {
+	if d.buf != nil {
+		giveBack(d.buf)
+		d.buf, d.next, d.ready, d.used = nil, 0, 0, 0
+	}
 }
 
 // fill decrypts the next chunk but for its end, which may be padding or a tag.
@@ -124,7 +135,7 @@ func (d *Decrypter) fill() {
 	switch {
 	case err == nil:
 		whole := d.used - d.opener.tail()
-		whole -= whole % gcmTagSize
+		whole -= whole % gcm.TagSize
 		if d.err = d.opener.open(d.buf[:whole]); d.err == nil {
 			d.ready = whole
 		}

@@ -16,6 +16,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"edigw/internal/gcm"
 )
 
 var (
@@ -359,7 +361,7 @@ func TestUnsupportedIsNamed(t *testing.T) {
 		t.Errorf("key transport: %v", err)
 	}
 	key := make([]byte, 16)
-	authenticated := authEnveloped(t, key, make([]byte, gcmNonceSize), nil, nil, keyTransported(t, key))
+	authenticated := authEnveloped(t, key, make([]byte, gcm.NonceSize), nil, nil, keyTransported(t, key))
 	authenticated = bytes.Replace(authenticated, []byte(oidAES128GCM), []byte(oidAES128CBC), 1)
 	if _, err := decrypt(authenticated, partner().recipient()); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("CBC inside AuthEnvelopedData: %v", err)

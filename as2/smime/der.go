@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // appendHeader writes tag and definite length (X.690 §10.1).
@@ -40,19 +41,48 @@ func algorithmID(oid string, params []byte) []byte {
 
 var derNull = []byte{tagNull, 0}
 
-// derNode is a constructed element that is being rewritten.
+// derNode is a constructed element that is being rewritten into a derWriter.
 type derNode struct {
-	tag  byte
-	body []byte
+	tag         byte
+	start, body int  // where its header and its content begin
+	piece       bool // of an octet string around it: it has no header
 }
 
-func (n *derNode) add(tag byte, value []byte) {
-	if n.tag == tagOctets|constructed {
-		n.body = append(n.body, value...) // pieces of one string become one
+// derWriter rewrites elements with definite lengths, and octet strings in one
+// piece. A header is written when its element begins, by the length that came;
+// only where that turns out to be another is the content moved.
+type derWriter struct {
+	out   []byte
+	nodes []derNode
+}
+
+// strings reports whether the innermost element is an octet string in pieces.
+func (w *derWriter) strings() bool {
+	return len(w.nodes) > 0 && w.nodes[len(w.nodes)-1].tag == tagOctets|constructed
+}
+
+func (w *derWriter) enter(e element) {
+	n := derNode{tag: e.tag, start: len(w.out), piece: w.strings()}
+	if !n.piece {
+		w.out = appendHeader(w.out, n.tag, max(e.length, 0))
+	}
+	n.body = len(w.out)
+	w.nodes = append(w.nodes, n)
+}
+
+// leave ends the innermost element.
+func (w *derWriter) leave() {
+	n := w.nodes[len(w.nodes)-1]
+	w.nodes = w.nodes[:len(w.nodes)-1]
+	if n.piece {
 		return
 	}
-	n.body = appendHeader(n.body, tag, int64(len(value)))
-	n.body = append(n.body, value...)
+	if n.tag == tagOctets|constructed {
+		n.tag = tagOctets
+	}
+	var room [10]byte
+	header := appendHeader(room[:0], n.tag, int64(len(w.out)-n.body))
+	w.out = slices.Replace(w.out, n.start, n.body, header...)
 }
 
 // der reads a whole element, whose header next has just returned, and rewrites
@@ -60,51 +90,43 @@ func (n *derNode) add(tag byte, value []byte) {
 // taken apart in memory. DER comes out as it went in.
 func (b *berReader) der(e element) ([]byte, error) {
 	if !e.constructed() {
-		value, err := b.appendValue(nil, e, b.limits.Structure)
-		return tlv(e.tag, value), err
+		return b.appendValue(appendHeader(nil, e.tag, e.length), e, b.limits.Structure)
 	}
 	if err := b.enter(e); err != nil {
 		return nil, err
 	}
-	nodes := []derNode{{tag: e.tag}}
+	var w derWriter
+	w.enter(e)
 	room := b.limits.Structure
-	var value []byte
-	for {
+	for len(w.nodes) > 0 {
 		e, ok, err := b.next()
-		if err != nil {
-			return nil, err
-		}
-		top := &nodes[len(nodes)-1]
-		if ok && top.tag == tagOctets|constructed && e.tag&^constructed != tagOctets {
-			return nil, malformed("0x%02x inside an octet string", e.tag)
-		}
 		switch {
-		case ok && e.constructed():
+		case err != nil:
+			return nil, err
+		case !ok:
+			w.leave()
+			continue
+		case w.strings() && e.tag&^constructed != tagOctets:
+			return nil, malformed("0x%02x inside an octet string", e.tag)
+		case e.constructed():
 			if err := b.enter(e); err != nil {
 				return nil, err
 			}
-			nodes = append(nodes, derNode{tag: e.tag})
-			continue
-		case ok:
-			if value, err = b.appendValue(value[:0], e, room); err != nil {
-				return nil, err
-			}
-			if room -= len(value) + 2; room < 0 {
-				return nil, fmt.Errorf("%w: more than %d bytes outside the content", ErrLimit, b.limits.Structure)
-			}
-			top.add(e.tag, value)
+			w.enter(e)
 			continue
 		}
-		tag := top.tag
-		if tag == tagOctets|constructed {
-			tag = tagOctets
+		if !w.strings() {
+			w.out = appendHeader(w.out, e.tag, e.length)
 		}
-		body := top.body
-		if nodes = nodes[:len(nodes)-1]; len(nodes) == 0 {
-			return tlv(tag, body), nil
+		before := len(w.out)
+		if w.out, err = b.appendValue(w.out, e, room); err != nil {
+			return nil, err
 		}
-		nodes[len(nodes)-1].add(tag, body)
+		if room -= len(w.out) - before + 2; room < 0 {
+			return nil, fmt.Errorf("%w: more than %d bytes outside the content", ErrLimit, b.limits.Structure)
+		}
 	}
+	return w.out, nil
 }
 
 // cursor walks over what der gave out. A wrong turn marks it bad, which is

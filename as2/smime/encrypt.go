@@ -7,10 +7,6 @@ import (
 	"io"
 )
 
-// chunk is how much is encrypted or decrypted at a time; a multiple of every
-// block size.
-const chunk = 64 << 10
-
 // EncryptOptions says how content is encrypted and for whom. Cipher and
 // Recipients are required.
 type EncryptOptions struct {
@@ -67,7 +63,7 @@ func NewEncrypter(w io.Writer, contentLen int64, o EncryptOptions) (io.WriteClos
 	if _, err := w.Write(e.head(iv, infos)); err != nil {
 		return nil, fmt.Errorf("write encrypted message: %w", err)
 	}
-	return &encrypter{w: w, sealer: sealer, left: contentLen, buf: make([]byte, min(chunk, e.size))}, nil
+	return &encrypter{w: w, sealer: sealer, left: contentLen, buf: borrow(min(chunk, e.size))}, nil
 }
 
 type encrypter struct {
@@ -138,7 +134,10 @@ func (e *encrypter) Close() error {
 	if tag := e.sealer.mac(); tag != nil {
 		rest = append(rest, tlv(tagOctets, tag)...)
 	}
-	if err := e.write(rest); err != nil {
+	err := e.write(rest)
+	giveBack(e.buf)
+	e.buf = nil
+	if err != nil {
 		return err
 	}
 	e.err = errClosed

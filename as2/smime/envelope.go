@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"edigw/internal/gcm"
 )
 
 // addressee writes the RecipientInfo of one certificate.
@@ -64,7 +66,7 @@ func newAddressee(c *x509.Certificate, keySize int, o EncryptOptions) (addressee
 // trailing is how long what stands behind the encrypted content is.
 func (e *envelope) trailing() int64 {
 	if e.cipher.gcm {
-		return int64(len(tlv(tagOctets, make([]byte, gcmTagSize))))
+		return int64(len(tlv(tagOctets, make([]byte, gcm.TagSize))))
 	}
 	return 0
 }

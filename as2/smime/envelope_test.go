@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"edigw/internal/gcm"
 )
 
 // mixed are recipients of every kind.
@@ -173,7 +175,7 @@ func encodedAgreement(t testing.TB, key []byte) []byte {
 func TestOneChangedByte(t *testing.T) {
 	t.Parallel()
 	content := payload(100)
-	key, iv := make([]byte, 16), make([]byte, gcmNonceSize)
+	key, iv := make([]byte, 16), make([]byte, gcm.NonceSize)
 	attributes := [][]byte{attribute(oidAttrContentType, tlv(tagOID, []byte(oidData)))}
 	oaep := KeyTransport{OAEP: true, Hash: crypto.SHA256}
 	with := func(c Cipher, to party, transport KeyTransport, keyID bool) []byte {

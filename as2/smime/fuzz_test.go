@@ -14,6 +14,8 @@ import (
 	"slices"
 	"testing"
 	"testing/iotest"
+
+	"edigw/internal/gcm"
 )
 
 // fixedKey unwraps every key to the same bytes: a fuzzer must reach behind it.
@@ -191,7 +193,7 @@ func addEncrypted(f *testing.F, cert *x509.Certificate, agreeing party) {
 			}))
 		}
 		// These decrypt.
-		key, iv := []byte(fuzzKey), payload(gcmNonceSize)
+		key, iv := []byte(fuzzKey), payload(gcm.NonceSize)
 		to, _, err := newAddressee(cert, len(key), EncryptOptions{})
 		if err != nil {
 			f.Fatal(err)
@@ -203,7 +205,7 @@ func addEncrypted(f *testing.F, cert *x509.Certificate, agreeing party) {
 			scheme: oidStdDHSHA256, hash: crypto.SHA256, wrap: algorithmID(oidAES128Wrap, nil), wrapSize: 16, ukm: payload(16),
 		}.encode(f, agreeing, key)))
 		sealed, tag := gcmSealed(f, key, iv, payload(size), nil)
-		f.Add(enveloped(f, recipients, append(algorithmID(oidAES128GCM, gcmParameters{nonce: iv, tagSize: gcmTagSize}.encode()),
+		f.Add(enveloped(f, recipients, append(algorithmID(oidAES128GCM, gcmParameters{nonce: iv, tagSize: gcm.TagSize}.encode()),
 			tlv(tagContext0, append(sealed, tag...))...)))
 	}
 	f.Add(encrypt(f, payload(10), TripleDES, cert))

@@ -1,59 +1,28 @@
 package smime
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/subtle"
 	"fmt"
+
+	"edigw/internal/gcm"
 )
 
-const (
-	// gcmNonceSize is the one length of nonce that is written and read; RFC 5084
-	// §3.2 recommends it, and others cost a security margin.
-	gcmNonceSize = 12
-	// gcmShortestTag is also the default of its length (RFC 5084 §3.2).
-	gcmShortestTag = 12
-	// gcmLongest is how much content one nonce may encrypt (SP 800-38D §5.2.1.1).
-	gcmLongest = 1<<36 - 32
-)
+// gcmShortestTag is also the default of its length (RFC 5084 §3.2).
+const gcmShortestTag = 12
 
-// gcm is AES-GCM over a stream: the counter mode and the hash, each by itself.
-type gcm struct {
-	ctr cipher.Stream
-	sum *ghash
-}
+// gcmSealer encrypts content whose tag stands behind it.
+type gcmSealer struct{ *gcm.Stream }
 
-func newGCM(key, nonce []byte) (*gcm, error) {
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	sum, err := newGHASH(block, nonce)
-	if err != nil {
-		return nil, err
-	}
-	// SP 800-38D §7.1: content begins at the second counter. It cannot come around
-	// its 32 bits within gcmLongest.
-	counter := make([]byte, aes.BlockSize)
-	copy(counter, nonce)
-	counter[aes.BlockSize-1] = 2
-	return &gcm{ctr: cipher.NewCTR(block, counter), sum: sum}, nil
-}
-
-// seal encrypts src to dst. Only the last src may have part of a block.
-func (c *gcm) seal(dst, src []byte) {
-	c.ctr.XORKeyStream(dst, src)
-	c.sum.write(dst[:len(src)])
-}
+func (s gcmSealer) seal(dst, src []byte) { s.Seal(dst, src) }
 
 // end encrypts the rest, which needs no padding.
-func (c *gcm) end(rest []byte) []byte {
-	c.seal(rest, rest)
+func (s gcmSealer) end(rest []byte) []byte {
+	s.Seal(rest, rest)
 	return rest
 }
 
-func (c *gcm) mac() []byte {
-	tag := c.sum.tag(nil)
+func (s gcmSealer) mac() []byte {
+	tag := s.Tag(nil)
 	return tag[:]
 }
 
@@ -77,9 +46,9 @@ func readGCMParameters(der []byte) (gcmParameters, error) {
 	switch {
 	case *c.bad || len(in.rest) > 0:
 		return p, malformed("parameters of AES-GCM cannot be read")
-	case len(p.nonce) != gcmNonceSize:
+	case len(p.nonce) != gcm.NonceSize: // RFC 5084 §3.2 recommends it
 		return p, unsupported("AES-GCM with a nonce of %d bytes", len(p.nonce))
-	case p.tagSize < gcmShortestTag || p.tagSize > gcmTagSize:
+	case p.tagSize < gcmShortestTag || p.tagSize > gcm.TagSize:
 		return p, malformed("tag of AES-GCM of %d bytes", p.tagSize)
 	}
 	return p, nil
@@ -88,7 +57,7 @@ func readGCMParameters(der []byte) (gcmParameters, error) {
 // gcmOpener decrypts content whose tag stands behind it, as AuthEnvelopedData
 // has it, or at its end.
 type gcmOpener struct {
-	*gcm
+	*gcm.Stream
 	tagSize int
 	// appended: the content ends with its tag. QUIRK(as2-lib): it puts what
 	// Bouncy Castle's cipher gives out into EnvelopedData, which has no other
@@ -104,11 +73,10 @@ func (o *gcmOpener) tail() int {
 }
 
 func (o *gcmOpener) open(p []byte) error {
-	if o.sum.size+uint64(len(p)) > gcmLongest {
-		return fmt.Errorf("%w: more than %d bytes in AES-GCM", ErrLimit, int64(gcmLongest))
+	if err := o.Fits(len(p)); err != nil {
+		return fmt.Errorf("%w: %w", ErrLimit, err)
 	}
-	o.sum.write(p)
-	o.ctr.XORKeyStream(p, p)
+	o.Open(p)
 	return nil
 }
 
@@ -128,7 +96,7 @@ func (o *gcmOpener) end(rest []byte, t trailer) ([]byte, error) {
 	if err := o.open(rest); err != nil {
 		return nil, err
 	}
-	tag := o.sum.tag(t.attributes)
+	tag := o.Tag(t.attributes)
 	if subtle.ConstantTimeCompare(tag[:o.tagSize], t.mac) != 1 {
 		return nil, ErrDecrypt
 	}

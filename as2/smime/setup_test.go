@@ -9,6 +9,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -98,6 +99,15 @@ var (
 	p384      = sync.OnceValue(func() party { return newECDSA("p384.northwind.example", 0x384, elliptic.P384()) })
 	p521      = sync.OnceValue(func() party { return newECDSA("p521.northwind.example", 0x521, elliptic.P521()) })
 )
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
 
 func sumOf(h crypto.Hash, content []byte) []byte {
 	sum := h.New()
