@@ -16,47 +16,58 @@ import (
 	"edigw/internal/exchange"
 )
 
-// ErrUnknown says that no partner has that id, or that it does not speak AS2.
-var ErrUnknown = errors.New("no such AS2 partner")
+// ErrUnknown says that no partner has that id, or that it speaks another
+// protocol.
+var ErrUnknown = errors.New("no such partner of this protocol")
 
 // Agreement is what holds for sending to the partner at now: of several keys
 // the newest that has begun signs, of several certificates the newest that has
 // begun encrypts, all that are valid verify, and all that have not ended decrypt.
 // The password is read from its file.
 //
-// The error is ErrUnknown, or an *as2.SettingError that names the key,
-// certificate or file at fault, its cause as as2.BuildOutcome tells it.
+// The error is ErrUnknown, or an *fault.SettingError that names the key,
+// certificate or file at fault, its cause as fault.Local tells it.
 func (s *Snapshot) Agreement(id string, now time.Time) (as2.Agreement, error) {
 	p, ok := s.partners[id]
 	if !ok || p.AS2 == nil {
 		return as2.Agreement{}, fmt.Errorf("%s: %w", id, ErrUnknown)
 	}
 	if p.Misconfigured {
-		return as2.Agreement{}, &as2.SettingError{Key: s.file(id), Why: "the file has mistakes; edigw check lists them", Cause: fault.CauseBuild}
+		return as2.Agreement{}, &fault.SettingError{Key: s.file(id), Why: "the file has mistakes; edigw check lists them", Cause: fault.CauseBuild}
 	}
 	a := s.receiving(p, now)
 	if all := s.lacking(p, a, now); len(all) > 0 {
 		return as2.Agreement{}, all[0]
 	}
-	if p.Auth != nil {
-		password, err := p.Auth.Password.Read()
-		if err != nil {
-			return as2.Agreement{}, &as2.SettingError{Key: "auth.basic.password_file", Why: err.Error(), Cause: fault.CauseBuild}
-		}
-		a.AuthPassword = password
+	var err error
+	if a.AuthPassword, err = p.Auth.read("auth.basic.password_file"); err != nil {
+		return as2.Agreement{}, err
 	}
 	return a, nil
 }
 
+// read is the password, empty if there is no login. The error is a
+// *fault.SettingError about the key.
+func (a *Auth) read(key string) (string, error) {
+	if a == nil {
+		return "", nil
+	}
+	password, err := a.Password.Read()
+	if err != nil {
+		return "", &fault.SettingError{Key: key, Why: err.Error(), Cause: fault.CauseBuild}
+	}
+	return password, nil
+}
+
 // lacking are the keys and certificates that sending needs and of which none is
-// in force, each as an *as2.SettingError.
+// in force, each as an *fault.SettingError.
 func (s *Snapshot) lacking(p *Partner, a as2.Agreement, now time.Time) (out []error) {
 	lacks := func(is bool, key, what string, cause fault.Cause, terms []term) {
 		if is {
 			out = append(out, missing(key, what, cause, terms, now))
 		}
 	}
-	signing, opening := ownTerms(s.own, UseSign), ownTerms(s.own, UseDecrypt)
+	signing, opening := termsOf(forAS2(s.own, UseSign)), termsOf(forAS2(s.own, UseDecrypt))
 	lacks(a.Sign != 0 && newest(signing, now) < 0, "keys", "our signing key", fault.CauseKey, signing)
 	lacks(a.Encrypt != "" && len(a.Recipients) == 0, "certificates.encrypt", "the partner's certificate", fault.CauseBuild, p.certificates.encrypt)
 	lacks(p.AS2.EncryptToSelf && newest(opening, now) < 0, "keys", "our certificate to encrypt to, too (as2.encrypt_to_self),", fault.CauseKey, opening)
@@ -83,12 +94,7 @@ func (s *Snapshot) Acknowledging(id string, sentAt, now time.Time) (as2.Agreemen
 	if err != nil {
 		return a, err
 	}
-	a.Verify = nil
-	for _, t := range s.partners[id].certificates.verify {
-		if t.inForce(now) || t.inForce(sentAt) {
-			a.Verify = append(a.Verify, t.certificate())
-		}
-	}
+	a.Verify, _ = s.partners[id].certificates.verifying(now, sentAt)
 	return a, nil
 }
 
@@ -96,15 +102,15 @@ func (s *Snapshot) Acknowledging(id string, sentAt, now time.Time) (as2.Agreemen
 // force.
 func (s *Snapshot) receiving(p *Partner, now time.Time) as2.Agreement {
 	a := p.AS2.Template
-	signing := ownFor(s.own, "sign")
+	signing := forAS2(s.own, UseSign)
 	if i := newest(termsOf(signing), now); i >= 0 {
 		k := signing[i]
-		a.SigningKey, a.SigningCertificate = k.key, k.certificate()
+		a.SigningKey, a.SigningCertificate = k.signs(), k.certificate()
 		if p.AS2.AttachChain {
 			a.SigningChain = k.chain
 		}
 	}
-	opening := ownFor(s.own, "decrypt")
+	opening := forAS2(s.own, UseDecrypt)
 	for _, k := range opening {
 		if r, ok := k.recipient(); ok && k.opens(now) {
 			a.Decrypt = append(a.Decrypt, r)
@@ -117,13 +123,7 @@ func (s *Snapshot) receiving(p *Partner, now time.Time) as2.Agreement {
 			a.Recipients = append(a.Recipients, opening[own].certificate())
 		}
 	}
-	for _, t := range c.verify {
-		if t.inForce(now) {
-			a.Verify = append(a.Verify, t.certificate())
-		} else {
-			a.Lapsed = append(a.Lapsed, t.certificate())
-		}
-	}
+	a.Verify, a.Lapsed = c.verifying(now)
 	a.Receive.Clients = c.clients(now)
 	return a
 }
@@ -145,9 +145,13 @@ func (c certificates) clients(now time.Time) []*x509.Certificate {
 
 // OwnCertificate is our certificate in force at now for a use, UseSign or
 // UseDecrypt: of several the newest that has begun, which partners should
-// have. The error is an *as2.SettingError.
+// have. Keys of kinds that AS4 alone uses count if there are no others. The error
+// is an *fault.SettingError.
 func (s *Snapshot) OwnCertificate(use string, now time.Time) (*x509.Certificate, error) {
-	terms := ownTerms(s.own, use)
+	terms := termsOf(forAS2(s.own, use))
+	if len(terms) == 0 {
+		terms = ownTerms(s.own, use)
+	}
 	i := newest(terms, now)
 	if i < 0 {
 		return nil, missing("keys", "our certificate to "+use, fault.CauseKey, terms, now)
@@ -185,7 +189,7 @@ func (s *Snapshot) OwnCertificateOf(sha256 string) (*x509.Certificate, bool) {
 // missing says which key or certificate is not in force: the next to begin if
 // there is one, else the last that ended.
 func missing(key, what string, cause fault.Cause, terms []term, now time.Time) error {
-	e := &as2.SettingError{Key: key, Cause: cause, Why: what + " is missing"}
+	e := &fault.SettingError{Key: key, Cause: cause, Why: what + " is missing"}
 	var next, last *term
 	for i := range terms {
 		t := &terms[i]
@@ -209,7 +213,7 @@ func missing(key, what string, cause fault.Cause, terms []term, now time.Time) e
 
 // Transport is how to reach the partner; clock is asked at every handshake.
 // Make a new client from it when TransportKey changes. The error is
-// ErrUnknown, or an *as2.SettingError.
+// ErrUnknown, or an *fault.SettingError.
 func (s *Snapshot) Transport(id string, clock func() time.Time) (exchange.Settings, error) {
 	p, ok := s.partners[id]
 	if !ok {
@@ -248,7 +252,7 @@ func (s *Snapshot) Transport(id string, clock func() time.Time) (exchange.Settin
 	if p.Proxy != nil {
 		proxy, err := p.Proxy.target()
 		if err != nil {
-			return exchange.Settings{}, &as2.SettingError{Key: "proxy", Why: err.Error(), Cause: fault.CauseBuild}
+			return exchange.Settings{}, &fault.SettingError{Key: "proxy", Why: err.Error(), Cause: fault.CauseBuild}
 		}
 		out.Proxy, out.Except = proxy, p.Proxy.Except
 	}

@@ -125,7 +125,7 @@ func TestSecretsAreReadAtEachUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.Agreement("every-key", today)
-	if setting := (*as2.SettingError)(nil); !errors.As(err, &setting) || setting.Key != "auth.basic.password_file" {
+	if setting := (*fault.SettingError)(nil); !errors.As(err, &setting) || setting.Key != "auth.basic.password_file" {
 		t.Errorf("without the file: %v", err)
 	}
 }
@@ -166,7 +166,7 @@ func TestRow79MissingKeysAreNamedWithFileAndDate(t *testing.T) {
 		{"none at all", "setup", today, fault.CauseBuild, "", "certificates.encrypt: the partner's certificate is missing"},
 	} {
 		_, err := s.Agreement(test.id, test.now)
-		setting := (*as2.SettingError)(nil)
+		setting := (*fault.SettingError)(nil)
 		if !errors.As(err, &setting) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
@@ -301,7 +301,7 @@ func TestEncryptedToOurselvesWithTheKeyInForce(t *testing.T) {
 		t.Errorf("encrypted to %v", got)
 	}
 	_, err := s.Agreement("minimal", at(t, time.UTC, "2025-12-31 23:59"))
-	if setting := (*as2.SettingError)(nil); !errors.As(err, &setting) || setting.Key != "keys" || setting.Cause != fault.CauseKey || setting.Suspect != "4F:20" {
+	if setting := (*fault.SettingError)(nil); !errors.As(err, &setting) || setting.Key != "keys" || setting.Cause != fault.CauseKey || setting.Suspect != "4F:20" {
 		t.Errorf("before ours is used: %v", err)
 	}
 }

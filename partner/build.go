@@ -122,33 +122,53 @@ func (d *draft) settle() {
 	if f.Retention.Evidence == 0 {
 		f.Retention.Evidence = d.gateway.Retention.Evidence
 	}
-	a := f.AS2
 	if f.Lane.OnUnknown == "" {
 		f.Lane.OnUnknown = string(retry.Resend)
-		if a != nil && a.DuplicateWindow == 0 {
+		if window, said := d.duplicates(); said && window == 0 {
 			f.Lane.OnUnknown = string(retry.Hold)
 		}
 	}
-	if a == nil {
-		return
+	if a := f.AS2; a != nil {
+		if a.OurID == "" {
+			a.OurID = d.gateway.Identity.AS2
+		}
+		a.Receive.Require = d.required("as2.receive.require", a.Receive.Require, a.Sign != "none", a.Encrypt != "none")
 	}
-	if a.OurID == "" {
-		a.OurID = d.gateway.Identity.AS2
+	if f.AS4 != nil {
+		d.settleAS4()
 	}
-	if len(a.Receive.Require) == 0 {
-		if a.Sign != "none" {
-			a.Receive.Require = append(a.Receive.Require, "signed")
-		}
-		if a.Encrypt != "none" {
-			a.Receive.Require = append(a.Receive.Require, "encrypted")
-		}
-		if len(a.Receive.Require) == 0 {
-			a.Receive.Require = []string{"none"}
-		}
-		if d.given("as2.receive.require") {
-			d.warning("as2.receive.require", "none, if unsigned and unencrypted messages may come; else remove the key", "names nothing, which is as if it were absent: %s", strings.Join(a.Receive.Require, ", "))
-		}
+}
+
+// duplicates is how long the partner recognises a repeat.
+func (d *draft) duplicates() (window time.Duration, said bool) {
+	switch f := &d.file; {
+	case f.Protocol == protocolAS4 && f.AS4 != nil:
+		return time.Duration(f.AS4.DuplicateWindow), true
+	case f.AS2 != nil:
+		return time.Duration(f.AS2.DuplicateWindow), true
 	}
+	return 0, false
+}
+
+// required is what their messages must be: as the key says, or else as ours are.
+func (d *draft) required(key string, said []string, signed, encrypted bool) []string {
+	if len(said) > 0 {
+		return said
+	}
+	var out []string
+	if signed {
+		out = append(out, "signed")
+	}
+	if encrypted {
+		out = append(out, "encrypted")
+	}
+	if len(out) == 0 {
+		out = []string{"none"}
+	}
+	if d.given(key) {
+		d.warning(key, "none, if unsigned and unencrypted messages may come; else remove the key", "names nothing, which is as if it were absent: %s", strings.Join(out, ", "))
+	}
+	return out
 }
 
 // derived are the values of settle, for the list of effective settings.
@@ -161,6 +181,9 @@ func (d *draft) derived() map[string]string {
 	if f.AS2 != nil {
 		out["as2.our_id"] = f.AS2.OurID
 		out["as2.receive.require"] = strings.Join(f.AS2.Receive.Require, ", ")
+	}
+	if f.AS4 != nil {
+		d.derivedAS4(out)
 	}
 	return out
 }
@@ -193,10 +216,15 @@ func (d *draft) assemble(text string) {
 	}
 	d.out = p
 	p.Lane = d.lane()
-	if f.AS2 != nil && f.Protocol == "as2" {
+	if f.AS2 != nil && f.Protocol == protocolAS2 {
 		p.AS2 = d.as2()
-		p.Duplicates, p.FreshID = time.Duration(f.AS2.DuplicateWindow), f.AS2.FreshID
+		p.FreshID = f.AS2.FreshID
 	}
+	if f.AS4 != nil && f.Protocol == protocolAS4 {
+		p.AS4 = d.as4()
+		p.FreshID = f.AS4.FreshID
+	}
+	p.Duplicates, _ = d.duplicates()
 	p.certificates = d.certificates()
 	p.marks = p.mark()
 }

@@ -11,6 +11,7 @@ import (
 	"go.mozilla.org/pkcs7"
 
 	"edigw/internal/ber"
+	"edigw/internal/certs"
 	"edigw/internal/conf"
 )
 
@@ -61,7 +62,7 @@ func parsePEM(data []byte) ([]*x509.Certificate, error) {
 	for block, rest := pem.Decode(data); block != nil && len(out) <= maxBundle; block, rest = pem.Decode(rest) {
 		switch block.Type {
 		case "CERTIFICATE":
-			c, err := x509.ParseCertificate(block.Bytes)
+			c, err := certs.ParseCertificate(block.Bytes)
 			if err != nil {
 				return nil, fmt.Errorf("not a certificate: %w", err)
 			}
@@ -99,6 +100,9 @@ func storeOfKeys(data []byte) bool {
 func parseDER(data []byte) ([]*x509.Certificate, error) {
 	if out, err := x509.ParseCertificates(data); err == nil {
 		return out, nil
+	}
+	if c, err := certs.ParseCertificate(data); err == nil {
+		return []*x509.Certificate{c}, nil
 	}
 	if storeOfKeys(data) {
 		return nil, errStore

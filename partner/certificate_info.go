@@ -17,6 +17,7 @@ const (
 	UseTLSServer = "tls-server"  // ours, on the partners' listener
 	UseTLSTrust  = "tls-trust"   // theirs: whom we believe at their URL
 	UseTLSIn     = "tls-inbound" // theirs: shown to our listener
+	UseAuthority = "authority"   // theirs: whose certificates may have signed what we get by AS4
 )
 
 // OwnerGateway is the owner of the gateway's own certificates.
@@ -53,8 +54,7 @@ func (c CertificateInfo) DaysLeft(now time.Time) int {
 // Certificates lists every certificate of every use, the gateway's first, then
 // the partners' by id.
 func (s *Snapshot) Certificates(now time.Time) []CertificateInfo {
-	out := infos(OwnerGateway, UseSign, ownTerms(s.own, "sign"), now)
-	out = append(out, infos(OwnerGateway, UseDecrypt, ownTerms(s.own, "decrypt"), now)...)
+	out := append(s.ownInfos(UseSign, now), s.ownInfos(UseDecrypt, now)...)
 	if s.tls != nil {
 		out = append(out, infos(OwnerGateway, UseTLSServer, []term{s.tls.term}, now)...)
 	}
@@ -62,6 +62,31 @@ func (s *Snapshot) Certificates(now time.Time) []CertificateInfo {
 		out = append(out, s.CertificatesOf(id, now)...)
 	}
 	return out
+}
+
+// ownInfos lists our keys for a use. A key takes over from one of the same kind;
+// RSA and the curves of NIST count as one kind unless a partner's P-Mode wants one
+// of the two alone.
+func (s *Snapshot) ownInfos(use string, now time.Time) []CertificateInfo {
+	terms := ownTerms(s.own, use)
+	out := make([]CertificateInfo, len(terms))
+	for _, members := range successions(terms, use == UseSign && s.particular()) {
+		for i, info := range infos(OwnerGateway, use, pick(terms, members), now) {
+			out[members[i]] = info
+		}
+	}
+	return out
+}
+
+// particular reports whether a partner takes signatures of RSA alone, or of
+// elliptic curves alone.
+func (s *Snapshot) particular() bool {
+	for _, p := range s.partners {
+		if p.AS4 != nil && len(p.AS4.signatures) > 0 && takes(p.AS4.signatures, kindRSA) != takes(p.AS4.signatures, kindNIST) {
+			return true
+		}
+	}
+	return false
 }
 
 // CertificatesOf lists those of one partner; none of an unknown id.
@@ -74,7 +99,9 @@ func (s *Snapshot) CertificatesOf(id string, now time.Time) []CertificateInfo {
 	out = append(out, infos(id, UseEncrypt, p.certificates.encrypt, now)...)
 	out = append(out, infos(id, UseTLSClient, clientTerms(p.certificates.client), now)...)
 	out = append(out, infos(id, UseTLSTrust, p.certificates.trust, now)...)
-	return append(out, infos(id, UseTLSIn, p.certificates.inbound, now)...)
+	out = append(out, infos(id, UseTLSIn, p.certificates.inbound, now)...)
+	out = append(out, infos(id, UseAuthority, p.certificates.authorities, now)...)
+	return append(out, infos(id, UseAuthority, p.certificates.publishers, now)...)
 }
 
 func infos(owner, use string, terms []term, now time.Time) []CertificateInfo {

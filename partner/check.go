@@ -23,11 +23,14 @@ func (d *draft) check() {
 	d.checkDeadline()
 	d.checkRetention()
 	d.checkTransport()
-	if d.out.AS2 != nil {
+	switch {
+	case d.out.AS2 != nil:
 		d.checkAS2()
 		d.checkMessage()
 		d.checkReceipt()
 		d.checkKeys()
+	case d.out.AS4 != nil:
+		d.checkAS4()
 	}
 }
 
@@ -41,14 +44,7 @@ func (d *draft) checkProtocol() {
 		}
 		d.problem("preset", hint, "no preset %q", f.Preset)
 	}
-	switch {
-	case f.Protocol == "as4":
-		d.problem("protocol", "AS4 comes with a later version; take the file out of the folder until then", "as4 is not supported by this version")
-	case f.Protocol == "as2" && f.AS2 == nil:
-		d.problem("as2", "its id and url at least", "missing, though protocol is as2")
-	case f.Protocol == "as2" && d.root.Has("as4"):
-		d.problem("as4", "remove the section", "does not belong to protocol as2")
-	}
+	d.checkOther()
 }
 
 // checkPolicies puts the built-in policy in the place of one that cannot work:
@@ -76,13 +72,13 @@ func (d *draft) checkLane() {
 	if p.Lane.AutoReplay != nil && p.Lane.OnOpen == OpenHold {
 		d.warning("breaker.auto_replay", "remove it", "has nothing to do: with on_open: hold an outage makes no letters")
 	}
-	if f.AS2 == nil {
-		return
-	}
-	if p.Lane.OnUnknown == retry.Wait && f.AS2.MDN.Mode != "async" {
+	switch {
+	case p.AS2 != nil && p.Lane.OnUnknown == retry.Wait && f.AS2.MDN.Mode != "async":
 		d.problem("lane.on_unknown", "resend or hold, or as2.mdn.mode: async", "wait needs asynchronous receipts")
+	case p.AS4 != nil && p.Lane.OnUnknown == retry.Wait && f.AS4.Receipt.Mode != "async":
+		d.problem("lane.on_unknown", "resend or hold, or as4.receipt.mode: async", "wait needs receipts that come later")
 	}
-	if p.Lane.OnUnknown == retry.Resend && f.AS2.DuplicateWindow == 0 {
+	if window, said := d.duplicates(); said && p.Lane.OnUnknown == retry.Resend && window == 0 {
 		d.problem("lane.on_unknown", "hold, which is the value if the key is absent", "resend would make duplicates: duplicate_window is none")
 	}
 }
@@ -128,7 +124,7 @@ func (d *draft) checkTransport() {
 		d.checkSecret("auth.basic.password_file", b.Password)
 	}
 	d.checkWebhook()
-	if f.AS2 == nil || !strings.HasPrefix(string(f.AS2.URL), "http:") {
+	if !strings.HasPrefix(d.out.URL(), "http:") {
 		return
 	}
 	if f.Auth.Basic != nil {
@@ -234,7 +230,7 @@ func (d *draft) checkReceipt() {
 // checkKeys finds keys and certificates that the settings need and nobody
 // named. A partner in set-up need not have them yet.
 func (d *draft) checkKeys() {
-	f, c := d.file.AS2, d.out.certificates
+	f := d.file.AS2
 	say := d.problem
 	if d.out.Stage == StageSetup {
 		say = d.warning
@@ -256,16 +252,22 @@ func (d *draft) checkKeys() {
 	if d.out.AS2.Template.Receive.Encrypted && !d.hasKey("decrypt") {
 		say("as2.receive.require", "add one to keys in edigw.yaml", "edigw.yaml names no key to decrypt with")
 	}
+	d.checkAllTerms()
+}
+
+// checkAllTerms looks at the certificates of every use.
+func (d *draft) checkAllTerms() {
+	c := d.out.certificates
 	d.checkTerms("certificates.verify", UseVerify, c.verify)
 	d.checkTerms("certificates.encrypt", UseEncrypt, c.encrypt)
 	d.checkTerms("tls.trust", UseTLSTrust, c.trust)
 	d.checkTerms("tls.client", UseTLSClient, clientTerms(c.client))
+	d.checkTerms("as4.trust.authorities", UseAuthority, c.authorities)
 	d.checkInbound()
 }
 
-func (d *draft) hasKey(use string) bool {
-	return slices.ContainsFunc(d.own, func(k ownKey) bool { return slices.Contains(k.uses, use) })
-}
+// hasKey reports whether there is a key of ours for a use of AS2.
+func (d *draft) hasKey(use string) bool { return len(forAS2(d.own, use)) > 0 }
 
 // checkInbound finds client certificates that nobody asks for.
 func (d *draft) checkInbound() {

@@ -19,6 +19,37 @@ func flaws(use string, terms []term, now time.Time) []flaw {
 	return slices.Concat(never(terms, now), repeats(terms, now), shortLived(use, terms, now), gaps(terms, now))
 }
 
+// follows reports whether a key of one kind may take the place of one of another
+// kind: RSA and the curves of NIST do, since AS2 takes both.
+func follows(a, b keyKind) bool {
+	plain := func(k keyKind) bool { return k == kindRSA || k == kindNIST || k == kindOther }
+	return a == b || plain(a) && plain(b)
+}
+
+// successions are the terms of our keys in groups whose members follow each
+// other, as their places in the list. With apart, kinds never do.
+func successions(terms []term, apart bool) (out [][]int) {
+	for i, t := range terms {
+		g := slices.IndexFunc(out, func(members []int) bool {
+			kind := terms[members[0]].kind
+			return kind == t.kind || !apart && follows(kind, t.kind)
+		})
+		if g < 0 {
+			out, g = append(out, nil), len(out)
+		}
+		out[g] = append(out[g], i)
+	}
+	return out
+}
+
+// pick are the members of a group.
+func pick(terms []term, members []int) (out []term) {
+	for _, i := range members {
+		out = append(out, terms[i])
+	}
+	return out
+}
+
 // never finds a certificate whose from lies behind its end.
 func never(terms []term, now time.Time) (out []flaw) {
 	for _, t := range terms {
@@ -77,7 +108,7 @@ func repeats(terms []term, now time.Time) (out []flaw) {
 // follow nobody.
 func shortLived(use string, terms []term, now time.Time) (out []flaw) {
 	for _, b := range terms {
-		if !now.Before(b.ends()) || !b.until.IsZero() || use == UseTLSTrust || !newestOnly(use) && b.from.IsZero() {
+		if !now.Before(b.ends()) || !b.until.IsZero() || use == UseTLSTrust || use == UseAuthority || !newestOnly(use) && b.from.IsZero() {
 			continue
 		}
 		for _, a := range terms {

@@ -11,11 +11,11 @@ type file struct {
 	Name     string   `yaml:"name" unset:"the id" doc:"what people call the partner"`
 	Zone     string   `yaml:"zone" default:"UTC" doc:"zone of quiet hours, windows and dates without one" example:"Europe/Berlin"`
 	Stage    string   `yaml:"stage" enum:"setup test live retired" default:"live" doc:"setup refuses documents; test never pages; retired finishes what it has"`
-	Protocol string   `yaml:"protocol" enum:"as2 as4" required:"yes" doc:"what the partner speaks; as4 comes with a later version" example:"as2"`
-	Preset   string   `yaml:"preset" unset:"none" doc:"values that suit the partner's software, see Presets"`
+	Protocol string   `yaml:"protocol" enum:"as2 as4" required:"yes" doc:"what the partner speaks; as4 beside a section as4" example:"as2"`
+	Preset   string   `yaml:"preset" unset:"none" doc:"values that suit the partner's software for AS2, see Presets"`
 	Owner    owner    `yaml:"owner" doc:"Whom to call."`
 	AS2      *as2File `yaml:"as2" doc:"What was agreed for AS2; needed if protocol is as2."`
-	AS4      conf.Raw `yaml:"as4" doc:"What was agreed for AS4; this version does not speak it."`
+	AS4      *as4File `yaml:"as4" doc:"What was agreed for AS4, the P-Mode; needed if protocol is as4. See as4-pmode.md."`
 
 	Certificates certificateFiles `yaml:"certificates" doc:"The partner's certificates: PEM, DER or P7B. Of several, encrypt uses the newest that has begun, verify accepts all that are valid."`
 	TLS          tlsFiles         `yaml:"tls" doc:"Whom to believe at the partner's URL, and who we are there."`

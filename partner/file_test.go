@@ -100,7 +100,7 @@ func golden(t *testing.T, file, got string) {
 }
 
 func FuzzPartnerFile(f *testing.F) {
-	for _, pattern := range []string{"good", "bad"} {
+	for _, pattern := range []string{"good", "bad", "as4/good"} {
 		files, err := filepath.Glob(filepath.Join(samples, pattern, "*.yaml"))
 		if err != nil {
 			f.Fatal(err)

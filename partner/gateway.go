@@ -35,7 +35,8 @@ type Identity struct {
 // AS4Identity is our party in AS4.
 type AS4Identity struct {
 	Party string `yaml:"party" required:"yes" doc:"our party id" example:"urn:oasis:names:tc:ebcore:partyid-type:unregistered:acme"`
-	Role  string `yaml:"role" unset:"initiator" doc:"our role"`
+	Type  string `yaml:"type" unset:"none: the id is a URI, or the profile has a type" doc:"kind of the id"`
+	Role  string `yaml:"role" unset:"initiator" doc:"our role when we send"`
 }
 
 // Key is an own key with its certificate.

@@ -96,11 +96,14 @@ func (d *gatewayDraft) checkDefaults(partners *conf.Schema) {
 	layer := d.below.defaults
 	layer.Silent = false
 	partners.Decode(new(file), []conf.Layer{layer}, &report, conf.Options{Partial: true})
-	for _, p := range report.Problems {
+	properties := &draft{loader: d.loader, path: d.file, root: layer.Root, layers: []conf.Layer{layer}}
+	properties.properties("as4.properties")
+	properties.properties("as4.part_properties")
+	for _, p := range append(report.Problems, properties.report.Problems...) {
 		p.Key = "defaults." + p.Key
 		d.report.Add(p)
 	}
-	for _, key := range []string{"name", "preset", "owner", "as2.id", "as2.url"} {
+	for _, key := range []string{"name", "preset", "owner", "as2.id", "as2.url", "as4.to", "as4.url"} {
 		if d.root.Has("defaults." + key) {
 			d.problem("defaults."+key, "write it into the partner files", "differs from partner to partner")
 		}
@@ -233,11 +236,14 @@ func (d *gatewayDraft) loadKeys() {
 	}
 	for _, use := range []string{UseSign, UseDecrypt} {
 		terms := ownTerms(d.own, use)
-		for _, f := range flaws(use, terms, d.now) {
-			d.warning("keys", f.hint, "to %s: %s", use, f.reason)
-		}
-		if !d.report.Failed() {
-			d.checkTerms("keys", "to "+use+": ", terms)
+		for _, members := range successions(terms, false) {
+			group := pick(terms, members)
+			for _, f := range flaws(use, group, d.now) {
+				d.warning("keys", f.hint, "to %s: %s", use, f.reason)
+			}
+			if !d.report.Failed() {
+				d.checkTerms("keys", "to "+use+": ", group)
+			}
 		}
 	}
 }

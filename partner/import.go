@@ -1,6 +1,7 @@
 package partner
 
 import (
+	"crypto"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -63,7 +64,7 @@ func (s *Snapshot) Import(in Import, now time.Time) (Imported, error) {
 	if _, ok := s.partners[in.Owner]; !ok && in.Owner != OwnerGateway {
 		return Imported{}, fmt.Errorf("%s: %w", in.Owner, ErrUnknown)
 	}
-	m, err := acceptable(in, now)
+	m, err := acceptable(in, s.protocol(in.Owner), now)
 	if err != nil {
 		return Imported{}, err
 	}
@@ -89,9 +90,10 @@ func (s *Snapshot) Import(in Import, now time.Time) (Imported, error) {
 
 // Preview says what Import would take out of the data, so that somebody can
 // compare the fingerprint first. It reads and changes no file. Errors are those
-// of Import about the data.
+// of Import about the data; a kind of key that only one protocol uses is no error
+// here.
 func Preview(in Import, now time.Time) (Imported, error) {
-	m, err := acceptable(in, now)
+	m, err := acceptable(in, protocolAS4, now)
 	if err != nil {
 		return Imported{}, err
 	}
@@ -112,15 +114,23 @@ func (m material) imported(uses []string) Imported {
 // HoldsKey reports whether what serves a use is a key of ours.
 func HoldsKey(use string) bool { return use == UseSign || use == UseDecrypt || use == UseTLSClient }
 
+// protocol is what a partner speaks; empty for the gateway.
+func (s *Snapshot) protocol(owner string) string {
+	if p := s.partners[owner]; p != nil {
+		return p.Protocol
+	}
+	return ""
+}
+
 // acceptable reads what is to be imported and refuses what could not serve.
-func acceptable(in Import, now time.Time) (m material, err error) {
+func acceptable(in Import, protocol string, now time.Time) (m material, err error) {
 	if err := in.fits(); err != nil {
 		return m, err
 	}
 	if HoldsKey(in.Use[0]) {
 		m, err = in.key()
 	} else {
-		m, err = in.certificate()
+		m, err = in.certificate(protocol)
 	}
 	if err != nil {
 		return m, err
@@ -156,7 +166,7 @@ func (in Import) fits() error {
 }
 
 // certificate reads a partner's certificate.
-func (in Import) certificate() (m material, err error) {
+func (in Import) certificate(protocol string) (m material, err error) {
 	if len(in.Data) > maxCertificateFile {
 		return m, fmt.Errorf("%w: larger than %d bytes", ErrCertificateUnreadable, maxCertificateFile)
 	}
@@ -168,7 +178,7 @@ func (in Import) certificate() (m material, err error) {
 		return m, fmt.Errorf("%w: %w", ErrCertificateUnreadable, err)
 	}
 	for _, u := range in.Use {
-		if why := misfit(u, m.cert); why != "" {
+		if why := misfit(protocol, u, m.cert); why != "" {
 			return m, fmt.Errorf("%w: it has %s", ErrCertificateKind, why)
 		}
 	}
@@ -211,7 +221,7 @@ func (m material) filed(in Import) ([]newFile, error) {
 	case m.id == nil:
 		return []newFile{{path: "keys/" + name + ".pem", data: certificatesPEM(m.cert)}}, nil
 	case in.Owner != OwnerGateway: // crypto/tls reads PEM
-		private, err := selfsigned.KeyPEM(m.id.key)
+		private, err := selfsigned.KeyPEM(m.id.key.(crypto.Signer)) // what does not sign does not suit this use
 		if err != nil {
 			return nil, err
 		}

@@ -223,7 +223,8 @@ func (i *importer) shown(n int) string {
 // begin is the text of from: for a use, empty if the certificate's own begin
 // will do.
 func (i *importer) begin(use string) string {
-	from, terms := i.in.From, i.was.terms[use]
+	from := i.in.From
+	terms := slices.DeleteFunc(slices.Clone(i.was.terms[use]), func(t term) bool { return i.in.Owner == OwnerGateway && !follows(i.leaf.kind, t.kind) })
 	if best := newest(terms, i.now); from.IsZero() && newestOnly(use) && best >= 0 && terms[best].begins().After(i.leaf.begin) {
 		from = i.now // else the one in use, which began later, would stay in use
 	}

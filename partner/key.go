@@ -3,7 +3,9 @@ package partner
 import (
 	"bytes"
 	"crypto"
+	"crypto/ecdh"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"edigw/as2/smime"
+	"edigw/internal/certs"
 	"edigw/internal/conf"
 	"edigw/internal/rsakey"
 )
@@ -22,10 +25,13 @@ import (
 // ownKey is one of the gateway's own keys.
 type ownKey struct {
 	term
-	key   crypto.Signer
+	key   privateKey
 	chain []*x509.Certificate // intermediates
 	uses  []string
 }
+
+// privateKey is any private key: most sign, those of X25519 only agree.
+type privateKey interface{ Public() crypto.PublicKey }
 
 // opens reports whether messages are decrypted with it. That does not wait for
 // its from, which says when partners are told to encrypt to it: who has the
@@ -69,7 +75,7 @@ func clientTerms(keys []clientKey) []term {
 
 // identity is a private key with its certificate and the intermediates.
 type identity struct {
-	key   crypto.Signer
+	key   privateKey
 	cert  *x509.Certificate
 	chain []*x509.Certificate
 }
@@ -97,7 +103,7 @@ func loadKey(k Key, file string) (ownKey, error) {
 }
 
 // computing is the key in the hands of whoever computes with it.
-func computing(key crypto.Signer) crypto.Signer {
+func computing(key privateKey) privateKey {
 	if k, ok := key.(*rsa.PrivateKey); ok {
 		return rsakey.Wrap(k)
 	}
@@ -118,21 +124,21 @@ func parseIdentity(data []byte, password string) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	signer, ok := key.(crypto.Signer)
+	private, ok := key.(privateKey)
 	if !ok {
 		return identity{}, errKeyKind
 	}
 	var serials []string
 	for i, c := range list {
-		if public, ok := c.PublicKey.(interface{ Equal(crypto.PublicKey) bool }); ok && public.Equal(signer.Public()) {
-			return identity{signer, c, intermediates(slices.Delete(slices.Clone(list), i, i+1))}, nil
+		if public, ok := publicKey(c).(interface{ Equal(crypto.PublicKey) bool }); ok && public.Equal(private.Public()) {
+			return identity{private, c, intermediates(slices.Delete(slices.Clone(list), i, i+1))}, nil
 		}
 		serials = append(serials, smime.CertificateID(c).Serial)
 	}
 	return identity{}, fmt.Errorf("none of its certificates belongs to its key: serial %s", strings.Join(serials[:min(len(serials), 5)], ", "))
 }
 
-var errKeyKind = errors.New("a key of a kind that is not supported; RSA and ECDSA are")
+var errKeyKind = errors.New("a key of a kind that is not supported; RSA, elliptic curves, Ed25519 and X25519 are")
 
 // suits refuses uses that the kind of key cannot serve.
 func (id identity) suits(uses []string) error {
@@ -143,15 +149,51 @@ func (id identity) suits(uses []string) error {
 		}
 		return nil
 	case *ecdsa.PrivateKey:
-		if slices.Contains(uses, UseDecrypt) && !agreeable(&key.PublicKey) {
-			return fmt.Errorf("a key of curve %s cannot decrypt; use RSA, P-256, P-384 or P-521", key.Params().Name)
+		kind, name := kindOf(&key.PublicKey), key.Params().Name
+		if slices.Contains(uses, UseDecrypt) && kind != kindNIST && kind != kindBrainpool {
+			return fmt.Errorf("a key of curve %s cannot decrypt; use RSA, P-256, P-384, P-521 or brainpoolP256r1", name)
+		}
+		switch _, brainpool := certs.BrainpoolOID(key.Curve); {
+		case brainpool && kind != kindBrainpool:
+			return fmt.Errorf("a key of curve %s; of the Brainpool curves brainpoolP256r1 alone is used", name)
+		case brainpool && slices.Contains(uses, UseTLSClient):
+			return fmt.Errorf("a key of curve %s, which TLS does not use here; take RSA, P-256, P-384 or P-521", name)
 		}
 		return nil
+	case ed25519.PrivateKey:
+		if slices.Contains(uses, UseDecrypt) {
+			return errors.New("an Ed25519 key, which only signs; an X25519 key decrypts")
+		}
+		return nil
+	case *ecdh.PrivateKey:
+		if key.Curve() == ecdh.X25519() && !slices.Contains(uses, UseSign) && !slices.Contains(uses, UseTLSClient) {
+			return nil
+		}
+		return fmt.Errorf("an %v key, which only decrypts; an Ed25519 key signs", key.Curve())
 	}
 	return errKeyKind
 }
 
-// recipient is the key as it decrypts.
+// signsAS2 and opensAS2 report whether a key is of a kind that AS2 uses; AS4
+// takes more kinds.
+func (k ownKey) signsAS2() bool {
+	switch k.key.Public().(type) {
+	case *rsa.PublicKey, *ecdsa.PublicKey:
+		return k.kind != kindBrainpool
+	}
+	return false
+}
+
+func (k ownKey) opensAS2() bool { return k.kind == kindRSA || k.kind == kindNIST }
+
+// forAS2 are the own keys for a use that are of a kind which AS2 uses.
+func forAS2(own []ownKey, use string) []ownKey {
+	return slices.DeleteFunc(ownFor(own, use), func(k ownKey) bool {
+		return use == UseSign && !k.signsAS2() || use == UseDecrypt && !k.opensAS2()
+	})
+}
+
+// recipient is the key as it decrypts AS2.
 func (k ownKey) recipient() (smime.Recipient, bool) {
 	r := smime.Recipient{Certificate: k.certificate()}
 	switch key := k.key.(type) {
@@ -183,15 +225,13 @@ func pemIdentity(data []byte, _ string) (any, []*x509.Certificate, error) {
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		var key any
 		switch block.Type {
-		case "PRIVATE KEY":
-			key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+		case "PRIVATE KEY", "EC PRIVATE KEY":
+			key, err = certs.ParsePrivateKey(block.Bytes)
 		case "RSA PRIVATE KEY":
 			if block.Headers["DEK-Info"] != "" {
 				return nil, nil, errEncryptedPEM
 			}
 			key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
-		case "EC PRIVATE KEY":
-			key, err = x509.ParseECPrivateKey(block.Bytes)
 		case "ENCRYPTED PRIVATE KEY":
 			return nil, nil, errEncryptedPEM
 		default:

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"strings"
 
 	"edigw/internal/conf"
 )
@@ -11,6 +13,7 @@ import (
 // Origins of an effective setting.
 const (
 	OriginPartner  = "partner"
+	OriginProfile  = "profile"
 	OriginPreset   = "preset"
 	OriginDefaults = "defaults"
 	OriginGateway  = "edigw.yaml"
@@ -46,6 +49,9 @@ func newLayers(schema *conf.Schema, presets []Preset, g *Gateway, root *conf.Nod
 		n.Hash(h)
 	}
 	fmt.Fprintf(h, "%q %q %+v", g.Identity.AS2, g.PartnerURL(), g.Proxy)
+	if g.Identity.AS4 != nil {
+		fmt.Fprintf(h, " %+v", *g.Identity.AS4)
+	}
 	return &layers{
 		digest: hex.EncodeToString(h.Sum(nil)),
 		schema: schema, dir: string(g.Partners), presets: presets, gateway: g,
@@ -73,7 +79,8 @@ func (l *layers) presetNames() []string {
 }
 
 // stack is the partner file root on top of what lies below it, the strongest
-// first.
+// first. What is said for the other protocol counts for nothing: the defaults of
+// edigw.yaml may hold for both.
 func (l *layers) stack(file string, root *conf.Node) []conf.Layer {
 	out := []conf.Layer{{Origin: OriginPartner, File: file, Dir: l.dir, Root: root}}
 	if n, _ := root.Child("preset"); n != nil {
@@ -81,5 +88,48 @@ func (l *layers) stack(file string, root *conf.Node) []conf.Layer {
 			out = append(out, conf.Layer{Origin: OriginPreset, File: "preset " + p.Name, Root: p.root, Silent: true})
 		}
 	}
-	return append(out, l.defaults, l.rest)
+	out = append(out, l.defaults, l.rest)
+	other := protocolAS4
+	switch first(out, "protocol") {
+	case protocolAS4:
+		other = protocolAS2
+		if p := profile(first(out, "as4.profile")); p != nil && len(p.root.Entries) > 0 {
+			out = slices.Insert(out, 1, conf.Layer{Origin: OriginProfile, File: "profile " + p.Name, Root: p.root, Silent: true})
+		}
+	case protocolAS2:
+	default:
+		return out
+	}
+	for i := range out {
+		out[i].Root = without(out[i].Root, other)
+	}
+	return out
+}
+
+// first is the text of a key in the strongest layer that has it.
+func first(layers []conf.Layer, key string) string {
+	for _, l := range layers {
+		if n := nodeAt(l.Root, key); n != nil {
+			return n.Text
+		}
+	}
+	return ""
+}
+
+// nodeAt is the value of a dotted key; nil if there is none.
+func nodeAt(n *conf.Node, key string) *conf.Node {
+	for step := range strings.SplitSeq(key, ".") {
+		n, _ = n.Child(step)
+	}
+	return n
+}
+
+// without is a section without one of its keys.
+func without(n *conf.Node, key string) *conf.Node {
+	if found, _ := n.Child(key); found == nil {
+		return n
+	}
+	out := *n
+	out.Entries = slices.DeleteFunc(slices.Clone(n.Entries), func(e conf.Entry) bool { return e.Key == key })
+	return &out
 }

@@ -54,10 +54,13 @@ func readSettings(path string) ([]byte, error) {
 // endCertificate is what a file about one certificate holds.
 type endCertificate struct {
 	*leaf
-	misfits map[string]string // uses that it cannot serve, and why
-	weak    string            // what is weak about its key
-	private bool              // a private key stands in the file, too
+	misfits map[serving]string // what it cannot serve, and why
+	weak    string             // what is weak about its key
+	private bool               // a private key stands in the file, too
 }
+
+// serving is a use in a protocol.
+type serving struct{ protocol, use string }
 
 // end reads the one certificate that a file is about, once a load: all
 // partners that name the file share it.
@@ -76,12 +79,12 @@ func (l *loader) end(path string) (endCertificate, error) {
 			return endCertificate{}, err
 		}
 		out := endCertificate{leaf: newLeaf(c), weak: weakness(c), private: HoldsPrivateKey(data)}
-		for _, use := range []string{UseVerify, UseEncrypt} {
-			if why := misfit(use, c); why != "" {
+		for _, s := range []serving{{protocolAS2, UseVerify}, {protocolAS2, UseEncrypt}, {protocolAS4, UseVerify}, {protocolAS4, UseEncrypt}} {
+			if why := misfit(s.protocol, s.use, c); why != "" {
 				if out.misfits == nil {
-					out.misfits = map[string]string{}
+					out.misfits = map[serving]string{}
 				}
-				out.misfits[use] = why
+				out.misfits[s] = why
 			}
 		}
 		return out, nil

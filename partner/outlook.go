@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"edigw/as2"
 	"edigw/fault"
 	"edigw/internal/conf"
 )
@@ -21,7 +20,7 @@ func (s *Snapshot) Outlook(now time.Time) []Problem {
 	o := outlook{s: s, now: now, ours: map[string][]string{}}
 	for _, id := range s.ids {
 		p := s.partners[id]
-		if p.Misconfigured || p.AS2 == nil || p.Stage == StageSetup || p.Stage == StageRetired {
+		if p.Misconfigured || p.AS2 == nil && p.AS4 == nil || p.Stage == StageSetup || p.Stage == StageRetired {
 			continue
 		}
 		o.of(p)
@@ -55,8 +54,13 @@ func (o *outlook) said(p Problem) bool {
 // of looks at one partner.
 func (o *outlook) of(p *Partner) {
 	const sending, receiving = "every document to them becomes a dead letter", "every message of theirs is refused"
-	a := o.s.receiving(p, o.now)
-	for _, err := range o.s.lacking(p, a, o.now) {
+	var n needs
+	if p.AS4 != nil {
+		n = o.s.needsAS4(p, o.now)
+	} else {
+		n = o.s.needsAS2(p, o.now)
+	}
+	for _, err := range n.lacking {
 		o.note(p, err, sending)
 	}
 	if x, err := o.s.Transport(p.ID, func() time.Time { return o.now }); err != nil {
@@ -65,21 +69,45 @@ func (o *outlook) of(p *Partner) {
 		_, err := x.Client()
 		o.note(p, err, "every connection to them fails")
 	}
-	if a.Receive.Encrypted && len(a.Decrypt) == 0 {
-		o.note(p, missing("keys", "our key to decrypt", fault.CauseKey, ownTerms(o.s.own, UseDecrypt), o.now), receiving)
+	if n.opener {
+		o.note(p, missing("keys", "our key to decrypt", fault.CauseKey, n.opening, o.now), receiving)
 	}
-	if a.Receive.Signed && len(a.Verify) == 0 {
-		o.note(p, missing("certificates.verify", "the partner's certificate", fault.CauseBuild, p.certificates.verify, o.now), receiving)
+	if n.signer {
+		o.note(p, p.certificates.missingSigner(o.now), receiving)
 	}
-	if a.Receive.Clients != nil && len(a.Receive.Clients) == 0 {
+	if c := p.certificates.clients(o.now); c != nil && len(c) == 0 {
 		o.note(p, missing("tls.inbound", "the partner's client certificate", fault.CauseBuild, p.certificates.inbound, o.now), receiving)
+	}
+}
+
+// needs is what a partner's protocol lacks at a time.
+type needs struct {
+	lacking []error // that sending needs, each a *fault.SettingError
+	opening []term  // our keys that may decrypt
+	opener  bool    // their messages must be encrypted, and nothing opens them
+	signer  bool    // their messages must be signed, and nothing verifies them
+}
+
+func (s *Snapshot) needsAS2(p *Partner, now time.Time) needs {
+	a := s.receiving(p, now)
+	return needs{
+		lacking: s.lacking(p, a, now), opening: termsOf(forAS2(s.own, UseDecrypt)),
+		opener: a.Receive.Encrypted && len(a.Decrypt) == 0, signer: a.Receive.Signed && len(a.Verify) == 0,
+	}
+}
+
+func (s *Snapshot) needsAS4(p *Partner, now time.Time) needs {
+	m := s.receivingAS4(p, now)
+	return needs{
+		lacking: s.lackingAS4(p, m, now), opening: ownTerms(s.own, UseDecrypt),
+		opener: m.Receive.Encrypted && len(m.Decrypt) == 0, signer: m.Receive.Signed && !verifiable(m),
 	}
 }
 
 // note takes up an error of a setting: each key of a file once, and our own keys
 // once for all partners.
 func (o *outlook) note(p *Partner, err error, follows string) {
-	var e *as2.SettingError
+	var e *fault.SettingError
 	if !errors.As(err, &e) {
 		return
 	}

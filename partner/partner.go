@@ -4,7 +4,7 @@
 // certificates and calendars in force.
 //
 // It sends nothing and stores nothing. Settings live beside the code that
-// they steer (retry.Policy, breaker.Policy, as2.Agreement); this package
+// they steer (retry.Policy, breaker.Policy, as2.Agreement, as4.PMode); this package
 // composes them.
 package partner
 
@@ -57,6 +57,7 @@ type Partner struct {
 	Preset   string
 	Owner    Owner
 	AS2      *AS2 // nil unless Protocol is as2
+	AS4      *AS4 // nil unless Protocol is as4
 
 	Retry   retry.Policy
 	Breaker breaker.Policy
@@ -86,6 +87,17 @@ type Partner struct {
 	source       string  // the text of the file that these settings are from
 	below        *layers // what lay below it
 	marks        marks
+}
+
+// URL is where documents go; empty if the partner pulls them.
+func (p *Partner) URL() string {
+	switch {
+	case p.AS2 != nil:
+		return p.AS2.Template.URL
+	case p.AS4 != nil:
+		return p.AS4.Template.URL
+	}
+	return ""
 }
 
 // Owner is whom to call.

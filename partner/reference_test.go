@@ -2,7 +2,6 @@ package partner
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,7 +19,7 @@ One trading partner each: ` + "`partners/<id>.yaml`" + `. The name of the file i
 %s
 ## How it is read
 
-- **Layers**: a key of the partner file counts more than its preset, that more than ` + "`defaults`" + ` in edigw.yaml, that more than what is built in. Sections are merged key by key, lists are taken whole. ` + "`edigw partner show ID --effective`" + ` lists every value with its origin.
+- **Layers**: a key of the partner file counts more than its AS4 profile, that more than its preset, that more than ` + "`defaults`" + ` in edigw.yaml, that more than what is built in. Sections are merged key by key, lists are taken whole. ` + "`edigw partner show ID --effective`" + ` lists every value with its origin.
 - **Paths** begin at the folder of the file that names them.
 - **Secrets** stand in files of their own, mode 0600, and are read at each use; one line end at the end is ignored.
 - **Dates** without a zone are in the partner's zone. A ` + "`from`" + ` that is a date begins at its midnight; an ` + "`until`" + ` or ` + "`to`" + ` that is a date lasts to its end.
@@ -53,23 +52,31 @@ Where no preset fits, begin without one: the built-in values are what the standa
 |---|---|---|---|---|
 `
 
+const profileIntro = `# Profiles of AS4
+
+` + "`as4.profile: NAME`" + ` in a [partner file](partner-file.md) fills in what a community has settled for AS4; what each key does is in [as4-pmode.md](as4-pmode.md). A key that the partner file says itself counts more, and ` + "`edigw partner show ID --effective`" + ` lists every value with its origin. Where both sides agreed on something that the profile does not allow, ` + "`edigw check`" + ` warns, names the section, and the partner works all the same; ` + "`plain`" + ` warns of nothing.
+
+Where a profile leaves a choice, the value is ` + "`by-key`" + `: we sign with the first of its algorithms that a key in edigw.yaml fits and that is in force, and encrypt as the partner's certificate wants.
+
+`
+
 func TestReferencePagesFitTheSettings(t *testing.T) {
 	t.Parallel()
 	golden(t, filepath.Join("..", "docs", "partner-file.md"), partnerPage(t))
 	golden(t, filepath.Join("..", "docs", "presets.md"), presetPage(t))
+	golden(t, filepath.Join("..", "docs", "as4-profiles.md"), profilePage(t))
 	golden(t, filepath.Join("..", "docs", "gateway-file.md"), gatewayIntro+reference(t, Gateway{}))
 }
 
 func partnerPage(t *testing.T) string {
 	t.Helper()
-	smallest, err := os.ReadFile(filepath.Join(samples, "good", "minimal.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	smallest := read(t, samples, "good", "minimal.yaml")
+	byAS4 := strings.ReplaceAll(read(t, samples, "as4", "good", "minimal.yaml"), "../../", "../")
 	var b strings.Builder
-	fmt.Fprintf(&b, partnerIntro, "```yaml\n"+string(smallest)+"```\n")
+	fmt.Fprintf(&b, partnerIntro, "```yaml\n"+smallest+"```\n\nand one that speaks AS4, where `identity.as4` of edigw.yaml says who we are:\n\n```yaml\n"+byAS4+"```\n")
 	b.WriteString(reference(t, file{}))
-	b.WriteString("\n## Presets\n\n`preset` fills in what the partner's software needs: [the table](presets.md).\n")
+	b.WriteString("\n## Presets\n\n`preset` fills in what the partner's software needs for AS2: [the table](presets.md).\n")
+	b.WriteString("\n## Profiles\n\n`as4.profile` fills in what a community has settled for AS4: [the table](as4-profiles.md).\n")
 	return b.String()
 }
 
@@ -91,6 +98,48 @@ func presetPage(t *testing.T) string {
 	}
 	return b.String()
 }
+
+// profilePage is profiles.yaml for people.
+func profilePage(t *testing.T) string {
+	t.Helper()
+	all, err := Profiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString(profileIntro)
+	for _, p := range all {
+		fmt.Fprintf(&b, "## %s\n\n%s. %s\n\n", p.Name, p.Title, p.About)
+		fmt.Fprintf(&b, "`by-key` signs with the first of %s and encrypts by %s.\n", quotedList(p.signs), quotedList(p.transports))
+		if sets := leaves("", p.root); len(sets) > 0 {
+			b.WriteString("\n| sets |\n|---|\n")
+			for _, s := range sets {
+				fmt.Fprintf(&b, "| `%s` |\n", s)
+			}
+		}
+		if len(p.musts) > 0 {
+			b.WriteString("\n| must be | | by |\n|---|---|---|\n")
+			for _, m := range p.musts {
+				fmt.Fprintf(&b, "| `%s` | %s | %s |\n", m.key, m.words(), m.section)
+			}
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// words are what a rule allows.
+func (m must) words() string {
+	switch {
+	case m.given:
+		return "there"
+	case m.absent:
+		return "absent"
+	}
+	return quotedList(m.is)
+}
+
+func quotedList(list []string) string { return "`" + strings.Join(list, "`, `") + "`" }
 
 // leaves are the settings below a node, as key: value.
 func leaves(path string, n *conf.Node) []string {

@@ -239,11 +239,19 @@ func (p *Partner) mark() marks {
 	if p.Proxy != nil {
 		m.trust += fmt.Sprintf(" %q %q %q %s", p.Proxy.URL, p.Proxy.User, p.Proxy.Except, touched(p.Proxy.Password))
 	}
-	if p.AS2 != nil {
-		m.trust += " " + p.AS2.Template.URL
+	m.trust += " " + p.URL()
+	logins := []*Auth{p.Auth}
+	if p.AS4 != nil {
+		m.certificates += digestTerms(p.certificates.authorities) + digestTerms(p.certificates.publishers)
+		logins = append(logins, p.AS4.pull)
+		if f := p.AS4.Fetch; f != nil {
+			logins = append(logins, f.login)
+		}
 	}
-	if p.Auth != nil {
-		m.credentials = p.Auth.User + " " + touched(p.Auth.Password)
+	for _, a := range logins {
+		if a != nil {
+			m.credentials += a.User + " " + touched(a.Password) + ";"
+		}
 	}
 	return m
 }

@@ -13,8 +13,8 @@ import (
 type Setting = conf.Setting
 
 // Effective lists what holds for a partner, key by key in the order of the
-// reference page, with the origin of each value: OriginPartner, OriginPreset,
-// OriginDefaults, OriginGateway or OriginBuiltIn. Secrets are masked. A stale
+// reference page, with the origin of each value: OriginPartner, OriginProfile,
+// OriginPreset, OriginDefaults, OriginGateway or OriginBuiltIn. Secrets are masked. A stale
 // partner's settings are those in force, not those of the file on disk. It is
 // empty for an unknown id.
 func (s *Snapshot) Effective(id string) []Setting {
@@ -34,16 +34,39 @@ func (p *Partner) effective(path string) []Setting {
 	d := &draft{loader: &loader{gateway: p.below.gateway, below: p.below}, id: p.ID, path: path, root: root, layers: p.below.stack(path, root)}
 	p.below.schema.Decode(&d.file, d.layers, &d.report, conf.Options{Settings: &out})
 	d.settle()
+	return d.settled(out)
+}
+
+// settled are the decoded settings with the values of settle.
+func (d *draft) settled(out []Setting) []Setting {
 	derived := d.derived()
 	for i, set := range out {
-		if v := derived[set.Key]; v != "" && set.Origin == OriginBuiltIn {
+		switch v := derived[set.Key]; {
+		case v == "":
+		case set.Origin == OriginBuiltIn:
 			out[i].Value = v
-			if strings.HasPrefix(set.Key, "retention.") || set.Key == "as2.our_id" {
+			if strings.HasPrefix(set.Key, "retention.") || set.Key == "as2.our_id" || d.fromIdentity(set.Key) {
 				out[i].Origin = OriginGateway
 			}
+		case set.Key == "as4.receipt.mode" && set.Value != v: // as4.mep decides
+			out[i].Value, out[i].Origin = v, OriginBuiltIn
 		}
 	}
+	if d.file.AS4 != nil {
+		at := slices.IndexFunc(out, func(set Setting) bool { return set.Key == "as4.file_name_property" })
+		out = slices.Insert(out, at, slices.Concat(propertySettings("as4.properties", d.file.AS4.properties), propertySettings("as4.part_properties", d.file.AS4.partProperties))...)
+	}
 	return out
+}
+
+// fromIdentity reports whether identity.as4 says a value that no layer of the
+// partner says.
+func (d *draft) fromIdentity(key string) bool {
+	i := d.gateway.Identity.AS4
+	if i == nil {
+		return false
+	}
+	return key == "as4.from.party" && d.file.AS4.From.Party == i.Party || key == "as4.from.type" && i.Type != "" || key == "as4.from.role" && i.Role != ""
 }
 
 // GatewaySettings lists the effective settings of edigw.yaml. Secrets are

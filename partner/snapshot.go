@@ -41,8 +41,12 @@ type Snapshot struct {
 	settings []Setting // effective ones of edigw.yaml
 	partners map[string]*Partner
 	ids      []string // sorted
-	names    map[pair]string
 	problems []Problem
+
+	names     map[pair]string      // AS2: id
+	byParties map[parties][]string // AS4: ids
+	sharing   map[parties]int      // AS4: how many files name them, those with mistakes as well
+	byMPC     map[string][]string  // AS4: ids of those who pull from a channel
 }
 
 // pair is our AS2 name and theirs.
@@ -75,6 +79,7 @@ func (l *loader) snapshot(problems []Problem, old *Snapshot) (*Snapshot, error) 
 		gateway: l.gateway, dir: l.dir, now: l.now, own: l.own, tls: l.tls,
 		schema: l.schema, root: l.root, below: l.below,
 		partners: make(map[string]*Partner), names: make(map[pair]string),
+		byParties: make(map[parties][]string), sharing: make(map[parties]int), byMPC: make(map[string][]string),
 	}
 	whole := []conf.Layer{{Origin: OriginGateway, Dir: l.dir, Root: l.root, Silent: true}}
 	l.schema.Decode(new(Gateway), whole, new(conf.Report), conf.Options{Settings: &s.settings})
@@ -165,41 +170,6 @@ func (l *loader) load(id string) *Partner {
 	return l.build(id, name, text)
 }
 
-// part refuses every partner of a pair of AS2 names that several have: a
-// message could not be told to be from one or the other, and which file is
-// wrong nobody here can know. It reports whether it refused any that has not
-// fallen back to its last good settings yet.
-func (l *loader) part(loaded []*Partner) bool {
-	holders := make(map[pair][]*Partner)
-	for _, p := range loaded {
-		if k, ok := p.pair(); ok {
-			holders[k] = append(holders[k], p)
-		}
-	}
-	refused := false
-	for k, same := range holders {
-		if len(same) < 2 {
-			continue
-		}
-		for i, p := range same {
-			other := same[0]
-			if i == 0 {
-				other = same[1]
-			}
-			root, _ := conf.Parse("", []byte(p.source))
-			// Others may share its Problems: those of last good settings.
-			p.Problems = append(slices.Clip(p.Problems), Problem{
-				File: l.partnerFile(p.ID), Line: root.LineOf("as2.id"), Key: "as2.id",
-				Reason: fmt.Sprintf("%s has the same AS2 names (ours %s, theirs %s): messages could not be told apart", l.partnerFile(other.ID), k.ours, k.theirs),
-				Hint:   "take one of the files out, or agree on another as2.our_id with one of them",
-			})
-			refused = refused || !p.Stale
-			p.Misconfigured = true
-		}
-	}
-	return refused
-}
-
 // partnerFile is the file of a partner for people.
 func (l *loader) partnerFile(id string) string {
 	return l.relative(filepath.Join(string(l.gateway.Partners), id+".yaml"))
@@ -233,9 +203,11 @@ func keep(loaded []*Partner, old *Snapshot) {
 
 func (s *Snapshot) index() {
 	for _, id := range s.ids {
-		if k, ok := s.partners[id].pair(); ok {
+		p := s.partners[id]
+		if k, ok := p.pair(); ok {
 			s.names[k] = id
 		}
+		s.indexAS4(p)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"edigw/as2/smime"
+	"edigw/internal/certs"
 	"edigw/internal/conf"
 )
 
@@ -21,6 +22,7 @@ type leaf struct {
 	sum        [sha256.Size]byte
 	serial     string
 	subject    string
+	kind       keyKind
 	begin, end time.Time // NotBefore, NotAfter
 	parsed     atomic.Pointer[x509.Certificate]
 }
@@ -28,7 +30,7 @@ type leaf struct {
 func newLeaf(c *x509.Certificate) *leaf {
 	return &leaf{
 		der: bytes.Clone(c.Raw), sum: sha256.Sum256(c.Raw), serial: smime.CertificateID(c).Serial,
-		subject: c.Subject.String(), begin: c.NotBefore, end: c.NotAfter,
+		subject: c.Subject.String(), kind: kindOf(publicKey(c)), begin: c.NotBefore, end: c.NotAfter,
 	}
 }
 
@@ -38,7 +40,7 @@ func (l *leaf) certificate() *x509.Certificate {
 	if c := l.parsed.Load(); c != nil {
 		return c
 	}
-	c, err := x509.ParseCertificate(l.der)
+	c, err := certs.ParseCertificate(l.der)
 	if err != nil {
 		return nil
 	}
@@ -78,6 +80,9 @@ func (t term) inForce(now time.Time) bool {
 	return !now.Before(t.begins()) && now.Before(t.ends())
 }
 
+// inForceAt reports whether it is in force at one of some times.
+func (t term) inForceAt(times []time.Time) bool { return slices.ContainsFunc(times, t.inForce) }
+
 // newest is the index of the term in force that began last, or −1.
 func newest(terms []term, now time.Time) int {
 	best := -1
@@ -98,6 +103,8 @@ func newestOnly(use string) bool {
 // certificates are those of one partner.
 type certificates struct {
 	verify, encrypt []term
+	authorities     []term // whose certificates may have signed, too
+	publishers      []term // authorities of the SMPs
 	trust           []term
 	client          []clientKey
 	inbound         []term // client certificates that they show us
@@ -113,17 +120,11 @@ func (t term) span() string {
 func (d *draft) certificates() certificates {
 	f := &d.file
 	out := certificates{verify: d.terms(UseVerify, f.Certificates.Verify), encrypt: d.terms(UseEncrypt, f.Certificates.Encrypt), inbound: d.inbound()}
-	for i, c := range f.TLS.Trust {
-		key := fmt.Sprintf("tls.trust[%d]", i)
-		if !d.ordered(key, c.From, c.Until) || c.File == "" {
-			continue
-		}
-		list, err := d.bundle(string(c.File))
-		if err != nil {
-			d.unreadable(key+".file", c.File, err)
-		}
-		for _, l := range list {
-			out.trust = append(out.trust, term{l, d.relative(string(c.File)), c.From.Begin(d.zone), c.Until.End(d.zone)})
+	out.trust = d.bundles("tls.trust", f.TLS.Trust)
+	if f.AS4 != nil && f.Protocol == protocolAS4 {
+		out.authorities = d.bundles("as4.trust.authorities", f.AS4.Trust.Authorities)
+		if f.AS4.SMP != nil {
+			out.publishers = d.bundles("as4.smp.authorities", f.AS4.SMP.Authorities)
 		}
 	}
 	for i, c := range f.TLS.Client {
@@ -141,6 +142,32 @@ func (d *draft) certificates() certificates {
 	return out
 }
 
+// bundles reads certificates of which one file may hold several.
+func (d *draft) bundles(key string, files []certificateFile) (out []term) {
+	for i, c := range files {
+		key := fmt.Sprintf("%s[%d]", key, i)
+		if !d.ordered(key, c.From, c.Until) || c.File == "" {
+			continue
+		}
+		list, err := d.bundle(string(c.File))
+		if err != nil {
+			d.unreadable(key+".file", c.File, err)
+		}
+		for _, l := range list {
+			out = append(out, term{l, d.relative(string(c.File)), c.From.Begin(d.zone), c.Until.End(d.zone)})
+		}
+	}
+	return out
+}
+
+// another says which certificate to ask for instead.
+func another(protocol string) string {
+	if protocol == protocolAS4 {
+		return "ask the partner for one whose key as4.security can use"
+	}
+	return "ask the partner for an RSA certificate"
+}
+
 // terms reads certificates for one use.
 func (d *draft) terms(use string, files []certificateFile) []term {
 	var out []term
@@ -154,8 +181,8 @@ func (d *draft) terms(use string, files []certificateFile) []term {
 		case err != nil:
 			d.unreadable(key+".file", c.File, err)
 			continue
-		case end.misfits[use] != "":
-			d.problem(key+".file", "ask the partner for an RSA certificate", "%s holds %s", d.relative(string(c.File)), end.misfits[use])
+		case end.misfits[serving{d.file.Protocol, use}] != "":
+			d.problem(key+".file", another(d.file.Protocol), "%s holds %s", d.relative(string(c.File)), end.misfits[serving{d.file.Protocol, use}])
 			continue
 		case end.weak != "":
 			d.warning(key+".file", "ask the partner for a new one", "%s holds %s", d.relative(string(c.File)), end.weak)
@@ -183,10 +210,7 @@ func (d *draft) theirs(key string, file conf.Path, end endCertificate) bool {
 
 // ourselves reports whether documents to the partner come back to this gateway.
 func (d *draft) ourselves() bool {
-	if d.file.AS2 == nil {
-		return false
-	}
-	to, err := url.Parse(string(d.file.AS2.URL))
+	to, err := url.Parse(d.out.URL())
 	if err != nil {
 		return false
 	}

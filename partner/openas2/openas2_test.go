@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"edigw/internal/p12"
+	"edigw/partner/takeover"
 )
 
 // storePassword opens the keystore of testdata/north: test material.
@@ -25,7 +26,7 @@ func installation(t *testing.T) string {
 	return dir
 }
 
-func (p *Plan) file(path string) string {
+func content(p *takeover.Plan, path string) string {
 	for _, f := range p.Files {
 		if f.Path == path {
 			return string(f.Content)
@@ -53,18 +54,18 @@ func TestTranslate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := plan.file("partners/" + id + ".yaml"); got != string(want) {
+		if got := content(plan, "partners/"+id+".yaml"); got != string(want) {
 			t.Errorf("%s.yaml is\n%s\nwant\n%s", id, got, want)
 		}
 	}
-	if got := plan.file("secrets/northwind-de"); got != "test material\n" {
+	if got := content(plan, "secrets/northwind-de"); got != "test material\n" {
 		t.Errorf("secret %q", got)
 	}
-	if key := plan.file("keys/openas2-acme.pem"); strings.Count(key, "-----BEGIN") != 2 || !strings.HasPrefix(key, "-----BEGIN PRIVATE KEY") {
+	if key := content(plan, "keys/openas2-acme.pem"); strings.Count(key, "-----BEGIN") != 2 || !strings.HasPrefix(key, "-----BEGIN PRIVATE KEY") {
 		t.Errorf("our key is %.60q…", key)
 	}
 	for _, path := range []string{"keys/northwind-de.pem", "keys/northwind-de-fallback.pem", "keys/contoso-2.pem"} {
-		if got := plan.file(path); strings.Count(got, "-----BEGIN CERTIFICATE") != 1 {
+		if got := content(plan, path); strings.Count(got, "-----BEGIN CERTIFICATE") != 1 {
 			t.Errorf("%s is %.60q…", path, got)
 		}
 	}
@@ -83,7 +84,7 @@ func TestPartnerFilesLieElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := plan.file("partners/northwind-de.yaml")
+	text := content(plan, "partners/northwind-de.yaml")
 	for _, want := range []string{`password_file: "../../my gateway/secrets/northwind-de"`, `encrypt: [{file: "../../my gateway/keys/northwind-de.pem"}]`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
@@ -92,7 +93,7 @@ func TestPartnerFilesLieElsewhere(t *testing.T) {
 }
 
 // checkRemarks wants everything that was lost, and nothing else, to be told.
-func checkRemarks(t *testing.T, plan *Plan) {
+func checkRemarks(t *testing.T, plan *takeover.Plan) {
 	t.Helper()
 	var lost []string
 	for _, r := range plan.Remarks {
@@ -161,7 +162,7 @@ func TestWhoWeAre(t *testing.T) {
 	if err != nil || len(plan.Partners) != 2 { // Acme, and Northwind who is sent to
 		t.Errorf("as Contoso: %v, %v", plan, err)
 	}
-	in.Store.entries = nil
+	in.Store = takeover.Keystore{}
 	if _, err := Translate(in, Options{}); err == nil || !strings.Contains(err.Error(), "--us") {
 		t.Errorf("without any key: %v", err)
 	}

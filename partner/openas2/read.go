@@ -8,12 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"edigw/partner/takeover"
 )
 
 // Bounds of what is read.
 const (
 	maxXML      = 16 << 20
-	maxKeystore = 16 << 20
 	maxPartners = 10_000
 )
 
@@ -24,7 +25,7 @@ type Installation struct {
 	Partnerships []Partnership
 	Pollers      []Poller
 	Receivers    []Receiver
-	Store        Keystore
+	Store        takeover.Keystore
 }
 
 // Partner is a partner element: one of the two sides of partnerships.
@@ -121,7 +122,7 @@ func Read(dir, password string) (*Installation, error) {
 	if password == "" {
 		password = stored
 	}
-	if r.out.Store, err = readKeystore(keystore, password); err != nil {
+	if err := r.out.Store.Read(keystore, password, "config.xml names no password for it; give it by --password-file"); err != nil {
 		return nil, err
 	}
 	if root, err = readXML(partnerships); err != nil {
@@ -149,7 +150,7 @@ func find(dir string) (string, error) {
 // readXML reads a whole file, bounded. Entities that a document declares
 // itself are refused by the decoder.
 func readXML(file string) (node, error) {
-	text, err := readFile(file, maxXML)
+	text, err := takeover.ReadFile(file, maxXML)
 	if err != nil {
 		return node{}, err
 	}
@@ -175,7 +176,7 @@ func (r *reader) readProperties(root node) {
 	if named := r.properties["override_properties_file"]; named != "" {
 		file = r.path(named, file)
 	}
-	text, err := readFile(file, maxXML)
+	text, err := takeover.ReadFile(file, maxXML)
 	if err != nil {
 		return // there need not be one
 	}

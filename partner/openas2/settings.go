@@ -3,13 +3,11 @@ package openas2
 import (
 	"cmp"
 	"fmt"
-	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"edigw/as2/smime"
+	"edigw/partner/takeover"
 )
 
 // settings are the keys of one partner file as they come together.
@@ -28,13 +26,10 @@ func (s *settings) note(about, format string, args ...any) { s.t.note(s.id, abou
 
 func (s *settings) lost(about, format string, args ...any) { s.t.lost(s.id, about, format, args...) }
 
-// quoted writes a text in YAML.
-func quoted(s string) string { return strconv.QuoteToASCII(s) }
-
 func (s *settings) names() {
-	s.set("as2.id", quoted(s.pair.theirs.AS2ID))
+	s.set("as2.id", takeover.Quoted(s.pair.theirs.AS2ID))
 	if s.pair.ours.AS2ID != s.t.o.OurID {
-		s.set("as2.our_id", quoted(s.pair.ours.AS2ID))
+		s.set("as2.our_id", takeover.Quoted(s.pair.ours.AS2ID))
 	}
 }
 
@@ -50,11 +45,11 @@ func (s *settings) sending(p *Partnership) {
 		row, known := rows[name]
 		switch {
 		case told[name] != "":
-			s.note(a.Name, "it was %q: %s", clip(a.Value), told[name])
+			s.note(a.Name, "it was %q: %s", takeover.Clip(a.Value), told[name])
 		case strings.Contains(a.Value, "$properties."):
-			s.lost(a.Name, "it holds a property that config.xml does not define: %q", clip(a.Value))
+			s.lost(a.Name, "it holds a property that config.xml does not define: %q", takeover.Clip(a.Value))
 		case !known:
-			s.lost(a.Name, "edigw has nothing of that name; it was %q", clip(a.Value))
+			s.lost(a.Name, "edigw has nothing of that name; it was %q", takeover.Clip(a.Value))
 		case row != nil:
 			row(s, p, a.Value)
 		}
@@ -78,7 +73,7 @@ func (s *settings) sending(p *Partnership) {
 var rows = map[string]func(s *settings, p *Partnership, value string){
 	"protocol": nil, "as2_mdn_to": nil, "as2_mdn_options": nil, "as2_receipt_option": nil, "http_user": nil, "http_password": nil, "compression_mode": nil,
 
-	"as2_url": func(s *settings, _ *Partnership, v string) { s.set("as2.url", quoted(v)) },
+	"as2_url": func(s *settings, _ *Partnership, v string) { s.set("as2.url", takeover.Quoted(v)) },
 	"sign": func(s *settings, _ *Partnership, v string) {
 		h, ok := smime.HashByName(v)
 		if !ok {
@@ -89,7 +84,7 @@ var rows = map[string]func(s *settings, p *Partnership, value string){
 		s.set("as2.sign", strings.ReplaceAll(smime.HashName(h), "-", ""))
 	},
 	"encrypt": func(s *settings, _ *Partnership, v string) {
-		c, ok := ciphers[notID.ReplaceAllString(strings.ToLower(v), "")]
+		c, ok := ciphers[strings.ReplaceAll(takeover.Word(v), "-", "")]
 		if !ok {
 			s.lost("encrypt", "%s is not used by edigw; aes256-cbc was put in its place, agree it with the partner", v)
 			c = "aes256-cbc"
@@ -98,7 +93,7 @@ var rows = map[string]func(s *settings, p *Partnership, value string){
 	},
 	"compression_type": func(s *settings, p *Partnership, v string) { s.compression(p, v) },
 	"compression":      func(s *settings, p *Partnership, v string) { s.compression(p, v) },
-	"content_type":     func(s *settings, _ *Partnership, v string) { s.set("as2.content_type", quoted(v)) },
+	"content_type":     func(s *settings, _ *Partnership, v string) { s.set("as2.content_type", takeover.Quoted(v)) },
 	"content_transfer_encoding": func(s *settings, _ *Partnership, v string) {
 		if strings.EqualFold(v, "base64") {
 			s.set("as2.transfer_encoding", "base64")
@@ -116,7 +111,7 @@ var rows = map[string]func(s *settings, p *Partnership, value string){
 		}
 	},
 	"resend_max_retries": func(s *settings, _ *Partnership, v string) {
-		s.note("resend_max_retries", "it was %s; edigw tries 7 times with growing waits (retry.attempts), then makes a dead letter that can be replayed", clip(v))
+		s.note("resend_max_retries", "it was %s; edigw tries 7 times with growing waits (retry.attempts), then makes a dead letter that can be replayed", takeover.Clip(v))
 	},
 	"resend_requires_new_message_id": func(s *settings, _ *Partnership, v string) {
 		if strings.EqualFold(v, "true") {
@@ -150,7 +145,7 @@ func (s *settings) compression(p *Partnership, v string) {
 		return
 	}
 	if !strings.EqualFold(v, "zlib") {
-		s.lost("compression_type", "%s is unknown; nothing is compressed", clip(v))
+		s.lost("compression_type", "%s is unknown; nothing is compressed", takeover.Clip(v))
 		return
 	}
 	if mode, _ := p.attribute("compression_mode"); strings.EqualFold(mode, "compress-after-signing") {
@@ -169,10 +164,10 @@ func (s *settings) subject(p *Partnership, v string) {
 		v = strings.ReplaceAll(v, known[0], known[1])
 	}
 	if strings.Contains(v, "$") {
-		s.lost("subject", "%q holds variables that edigw does not fill in; it is left out", clip(v))
+		s.lost("subject", "%q holds variables that edigw does not fill in; it is left out", takeover.Clip(v))
 		return
 	}
-	s.set("as2.subject", quoted(v))
+	s.set("as2.subject", takeover.Quoted(v))
 }
 
 // receipt translates what is asked of the partner.
@@ -187,14 +182,14 @@ func (s *settings) receipt(p *Partnership) {
 	mode := "sync"
 	if url, _ := p.attribute("as2_receipt_option"); url != "" {
 		mode = "async"
-		s.note("as2_receipt_option", "asynchronous receipts came to %s; edigw asks for them at its own address, listen.partners.base_url. A partner's firewall may have to be told", clip(url))
+		s.note("as2_receipt_option", "asynchronous receipts came to %s; edigw asks for them at its own address, listen.partners.base_url. A partner's firewall may have to be told", takeover.Clip(url))
 	}
 	value := fmt.Sprintf("{mode: %s, signed: %t", mode, signed)
 	switch h := s.asked(p, options); {
 	case signed && h != "":
 		value += ", algorithm: " + h
 	case signed:
-		s.lost("as2_mdn_options", "none of the digests is used by edigw (%q); receipts are asked for with sha256", clip(options))
+		s.lost("as2_mdn_options", "none of the digests is used by edigw (%q); receipts are asked for with sha256", takeover.Clip(options))
 	}
 	s.set("as2.mdn", value+"}")
 }
@@ -219,21 +214,12 @@ func (s *settings) login(p *Partnership) {
 		return
 	}
 	file := "secrets/" + s.id
-	s.set("auth.basic", fmt.Sprintf("{user: %s, password_file: %s}", quoted(user), s.named(file)))
-	s.t.plan.Files = append(s.t.plan.Files, File{file, []byte(password + "\n")})
+	s.set("auth.basic", fmt.Sprintf("{user: %s, password_file: %s}", takeover.Quoted(user), s.named(file)))
+	s.t.plan.Files = append(s.t.plan.Files, takeover.File{Path: file, Content: []byte(password + "\n")})
 }
 
 // named is a file of the plan as a partner file names it.
-func (s *settings) named(file string) string {
-	name := path.Join(cmp.Or(s.t.o.Home, ".."), file)
-	if plainPath.MatchString(name) {
-		return name
-	}
-	return quoted(name)
-}
-
-// plainPath is what YAML needs no quotes for.
-var plainPath = regexp.MustCompile(`^[a-zA-Z0-9./][a-zA-Z0-9./_-]*$`)
+func (s *settings) named(file string) string { return takeover.Named(s.t.o.Home, file) }
 
 // folder says where files for the partner go now.
 func (s *settings) folder(p *Partnership) {
@@ -245,7 +231,7 @@ func (s *settings) folder(p *Partnership) {
 			}
 			s.note("outboxdir", "files for them lay in %s; now they go to outbox/%s/", from, s.id)
 			if _, given := p.attribute("content_type"); !given && poller.ContentType != "" && !strings.EqualFold(poller.ContentType, "application/edi-x12") {
-				s.set("as2.content_type", quoted(poller.ContentType))
+				s.set("as2.content_type", takeover.Quoted(poller.ContentType))
 			}
 		}
 	}
@@ -269,11 +255,11 @@ func (s *settings) receiving(p *Partnership) {
 	value := "{require: [" + strings.Join(require, ", ") + "]"
 	if h, ok := smime.HashByName(sign); ok && smime.HashName(h) == "sha-1" || strings.EqualFold(sign, "md5") {
 		value += ", digest: sha1"
-		s.note("sign", "they sign with %s: as2.receive.digest lets sha1 pass; ask them for SHA-256", clip(sign))
+		s.note("sign", "they sign with %s: as2.receive.digest lets sha1 pass; ask them for SHA-256", takeover.Clip(sign))
 	}
 	if url, _ := p.attribute("as2_receipt_option"); url != "" {
-		value += ", receipt_urls: [" + quoted(url) + "]"
-		s.note("as2_receipt_option", "they may ask for receipts at %s; edigw posts them nowhere else", clip(url))
+		value += ", receipt_urls: [" + takeover.Quoted(url) + "]"
+		s.note("as2_receipt_option", "they may ask for receipts at %s; edigw posts them nowhere else", takeover.Clip(url))
 	}
 	s.set("as2.receive", value+"}")
 	if !slices.Equal(require, []string{"none"}) {
@@ -281,7 +267,7 @@ func (s *settings) receiving(p *Partnership) {
 	}
 	for _, name := range []string{"store_received_file_to", "blockerrormdn"} {
 		if v, ok := p.attribute(name); ok {
-			s.lost(name, "it was %q; received files lie in inbox/%s/, and every message that asks gets its receipt", clip(v), s.id)
+			s.lost(name, "it was %q; received files lie in inbox/%s/, and every message that asks gets its receipt", takeover.Clip(v), s.id)
 		}
 	}
 }
@@ -294,19 +280,19 @@ func (s *settings) certificates() {
 		if alias == "" {
 			continue
 		}
-		e := s.t.in.Store.find(alias)
-		if e == nil || len(e.certs) == 0 {
+		e := s.t.in.Store.Find(alias)
+		if e == nil || len(e.Certificates) == 0 {
 			s.lost("x509_alias", "%s holds no certificate %q; import theirs with edigw cert import %s FILE", s.t.in.Store.File, alias, s.id)
 			continue
 		}
 		file := fmt.Sprintf("keys/%s%s.pem", s.id, []string{"", "-fallback"}[i])
-		s.t.plan.Files = append(s.t.plan.Files, File{file, e.pem(false)})
+		s.t.plan.Files = append(s.t.plan.Files, takeover.File{Path: file, Content: e.PEM(false)})
 		files = append(files, "{file: "+s.named(file)+"}")
 	}
 	if len(files) == 0 {
 		return
 	}
-	if e := s.t.in.Store.find(s.pair.theirs.Alias); e == nil || len(e.certs) == 0 {
+	if e := s.t.in.Store.Find(s.pair.theirs.Alias); e == nil || len(e.Certificates) == 0 {
 		s.note("x509_alias_fallback", "documents are encrypted to the certificate of the fallback alias, since that of the alias is missing")
 	}
 	s.set("certificates.verify", "["+strings.Join(files, ", ")+"]")
@@ -317,7 +303,7 @@ func (s *settings) certificates() {
 func (s *settings) yaml() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Taken over from OpenAS2; openas2-import.txt says what could not be.\nname: %s\nstage: test              # live when both sides are content\nprotocol: as2\n",
-		quoted(cmp.Or(s.pair.theirs.Name, s.pair.theirs.AS2ID)))
+		takeover.Quoted(cmp.Or(s.pair.theirs.Name, s.pair.theirs.AS2ID)))
 	for _, section := range []string{"as2", "certificates", "auth"} {
 		var lines []string
 		for _, k := range s.keys {
@@ -330,12 +316,4 @@ func (s *settings) yaml() []byte {
 		}
 	}
 	return []byte(b.String())
-}
-
-// clip bounds what is repeated in a report.
-func clip(s string) string {
-	if len(s) > 200 {
-		return strings.ToValidUTF8(s[:200], "") + "…"
-	}
-	return s
 }

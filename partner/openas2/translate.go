@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
-	"edigw/partner"
+	"edigw/partner/takeover"
 )
 
 // Options say how an installation becomes partner files.
@@ -22,41 +20,11 @@ type Options struct {
 	Known func(ours, theirs string) string
 }
 
-// File is one file of a plan; its path is relative to edigw.yaml.
-type File struct {
-	Path    string
-	Content []byte
-}
-
-// Remark is one line of the report.
-type Remark struct {
-	Partner string `json:"partner,omitempty"` // edigw's id; empty: of the whole installation
-	About   string `json:"about"`             // attribute or element, as OpenAS2 spells it
-	Text    string `json:"text"`
-	Lost    bool   `json:"lost"` // it could not be carried over
-}
-
-// OwnKey is a key of ours that was in the keystore.
-type OwnKey struct {
-	File  string `json:"file"` // of the plan
-	Alias string `json:"alias"`
-}
-
-// Plan is what an installation becomes.
-type Plan struct {
-	Partners []string // ids, in the order of their partnerships
-	Files    []File
-	Keys     []OwnKey
-	Remarks  []Remark
-}
-
 // Translate makes the plan. It fails if our own side cannot be told, or nothing
 // is left to import.
-func Translate(in *Installation, o Options) (*Plan, error) {
-	t := translator{in: in, o: o, ids: map[string]bool{}, keys: map[string]bool{}}
-	for _, id := range o.Taken {
-		t.ids[id] = true
-	}
+func Translate(in *Installation, o Options) (*takeover.Plan, error) {
+	t := translator{in: in, o: o, names: takeover.NewNames(o.Taken), keys: map[string]bool{}}
+	t.plan.Source = in.Config
 	if err := t.findUs(); err != nil {
 		return nil, err
 	}
@@ -82,12 +50,12 @@ func Translate(in *Installation, o Options) (*Plan, error) {
 
 // translator is one translation on its way.
 type translator struct {
-	in   *Installation
-	o    Options
-	us   []string // our AS2 ids
-	ids  map[string]bool
-	keys map[string]bool
-	plan Plan
+	in    *Installation
+	o     Options
+	us    []string // our AS2 ids
+	names *takeover.Names
+	keys  map[string]bool
+	plan  takeover.Plan
 }
 
 func (t *translator) known(p *pair) string {
@@ -105,8 +73,7 @@ type pair struct {
 
 func (t *translator) findUs() error {
 	for _, p := range t.in.Partners {
-		e := t.in.Store.find(p.Alias)
-		if t.o.Us == "" && e != nil && e.key != nil || t.o.Us != "" && (p.Name == t.o.Us || p.AS2ID == t.o.Us) {
+		if t.o.Us == "" && t.in.Store.Find(p.Alias).Own() || t.o.Us != "" && (p.Name == t.o.Us || p.AS2ID == t.o.Us) {
 			t.us = append(t.us, p.AS2ID)
 		}
 	}
@@ -152,35 +119,14 @@ func (t *translator) pairs() []*pair {
 	return all
 }
 
-var notID = regexp.MustCompile(`[^a-z0-9]+`)
-
 // id makes a free partner id of a name.
 func (t *translator) id(p Partner) string {
-	base := strings.Trim(notID.ReplaceAllString(strings.ToLower(cmp.Or(p.Name, p.AS2ID)), "-"), "-")
-	if len(base) > 50 {
-		base = strings.TrimRight(base[:50], "-")
-	}
-	if !partner.ValidID(base) {
-		base = "partner"
-	}
-	id := t.free(base, "", fallbackMark)
-	t.ids[id+fallbackMark] = true // a file of its keys has that name
-	return id
+	return t.names.ID(cmp.Or(p.Name, p.AS2ID), fallbackMark)
 }
 
 // fallbackMark follows a partner's id in the name of the file with the
 // certificate of his fallback alias.
 const fallbackMark = "-fallback"
-
-// free gives a name that is not taken with any of these ends, and takes it.
-func (t *translator) free(base string, ends ...string) string {
-	name := base
-	for n := 2; slices.ContainsFunc(ends, func(end string) bool { return t.ids[name+end] }); n++ {
-		name = fmt.Sprintf("%s-%d", base, n)
-	}
-	t.ids[name] = true
-	return name
-}
 
 // pair writes one partner file with its certificates and secrets.
 func (t *translator) pair(p *pair) {
@@ -202,7 +148,7 @@ func (t *translator) pair(p *pair) {
 	s.certificates()
 	t.own(p.ours, id)
 	t.plan.Partners = append(t.plan.Partners, id)
-	t.plan.Files = append(t.plan.Files, File{path.Join("partners", id+".yaml"), s.yaml()})
+	t.plan.Files = append(t.plan.Files, takeover.File{Path: path.Join("partners", id+".yaml"), Content: s.yaml()})
 }
 
 // own puts our keys into the plan, once each.
@@ -212,14 +158,14 @@ func (t *translator) own(p Partner, id string) {
 			continue
 		}
 		t.keys[strings.ToLower(alias)] = true
-		e := t.in.Store.find(alias)
-		if e == nil || e.key == nil || len(e.certs) == 0 {
+		e := t.in.Store.Find(alias)
+		if !e.Own() {
 			t.lost("", "x509_alias "+alias, "%s holds no key of that alias; partner %s needs one of ours to sign and decrypt", t.in.Store.File, id)
 			continue
 		}
-		file := "keys/" + t.free("openas2-"+cmp.Or(strings.Trim(notID.ReplaceAllString(strings.ToLower(alias), "-"), "-"), "key"), "") + ".pem"
-		t.plan.Files = append(t.plan.Files, File{file, e.pem(true)})
-		t.plan.Keys = append(t.plan.Keys, OwnKey{file, alias})
+		file := "keys/" + t.names.Free("openas2-"+cmp.Or(takeover.Word(alias), "key"), "") + ".pem"
+		t.plan.Files = append(t.plan.Files, takeover.File{Path: file, Content: e.PEM(true)})
+		t.plan.Keys = append(t.plan.Keys, takeover.OwnKey{File: file, Alias: alias})
 	}
 }
 
@@ -249,20 +195,9 @@ func (t *translator) installation() {
 }
 
 func (t *translator) lost(id, about, format string, args ...any) {
-	t.plan.Remarks = append(t.plan.Remarks, Remark{id, plain(about), plain(fmt.Sprintf(format, args...)), true})
+	t.plan.Lost(id, about, format, args...)
 }
 
 func (t *translator) note(id, about, format string, args ...any) {
-	t.plan.Remarks = append(t.plan.Remarks, Remark{id, plain(about), plain(fmt.Sprintf(format, args...)), false})
-}
-
-// plain makes one line of printable text of what stands in somebody else's
-// files: the report is shown on a terminal.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '·'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "·"))
+	t.plan.Note(id, about, format, args...)
 }
