@@ -136,6 +136,10 @@ func (m *Message) ackOverdue(res *Result, in Input, r Rules) {
 	if m.FirstFailure.IsZero() {
 		m.FirstFailure = in.At
 	}
+	if r.Pulled && r.OnUnknown == retry.Resend {
+		m.fetchAgain(res, in, r, ending{reason: v.Reason, class: v.Class, detail: m.Detail})
+		return
+	}
 	if r.OnUnknown != retry.Resend || m.Resent || m.late(in.At) && !r.KeepOverdue {
 		m.bury(res, in, ending{reason: v.Reason, class: v.Class, detail: m.Detail})
 		return
@@ -143,6 +147,19 @@ func (m *Message) ackOverdue(res *Result, in Input, r Rules) {
 	m.Resent = true
 	m.line(Waiting, WhyBackoff, in.At)
 	res.event(m, EventRetry, in.At, m.Detail).Facts = map[string]string{"next": in.At.UTC().Format(time.RFC3339Nano), "class": string(v.Class)}
+}
+
+// fetchAgain puts a message back that the partner fetched and gave no receipt for:
+// it is not lost with its receipt (known fault 58). That counts as an attempt,
+// so that somebody hears of a partner who never gives one.
+func (m *Message) fetchAgain(res *Result, in Input, r Rules, missing ending) {
+	m.Attempts++
+	if m.Attempts >= r.Retry.Attempts || m.late(in.At) && !r.KeepOverdue {
+		m.bury(res, in, missing)
+		return
+	}
+	m.line(Waiting, WhyBackoff, in.At)
+	res.event(m, EventRetry, in.At, m.Detail+"; it can be fetched again").Facts = map[string]string{"next": in.At.UTC().Format(time.RFC3339Nano), "class": string(missing.class)}
 }
 
 // deadline: deliver_by passed and no attempt may start any more.

@@ -49,6 +49,8 @@ const (
 	EventLaneOrphaned    EventType = "lane-orphaned"
 	EventLaneBlocked     EventType = "lane-blocked"
 	EventCheck           EventType = "connection-check"
+	EventFetchFailed     EventType = "fetch-failed" // messages that a partner holds for us cannot be fetched
+	EventFetchWorks      EventType = "fetch-works"  // and now they can, or need not
 	EventIsolated        EventType = "isolated"
 	EventReconnected     EventType = "reconnected"
 

@@ -40,6 +40,9 @@ func (i Identity) MessageID(key string, n int) string {
 	return id
 }
 
+// IDLength is how many characters an id has.
+const IDLength = 26
+
 // NewID gives an id of 26 lower-case characters that sorts by time: 48 bits of
 // milliseconds, then 80 random bits from rnd. It fails only if rnd does.
 func NewID(now time.Time, rnd io.Reader) (string, error) {

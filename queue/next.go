@@ -34,6 +34,7 @@ type Rules struct {
 	AckAsked    fault.AckTiming
 	AckWait     time.Duration // how long an asynchronous acknowledgement may take
 	KeepOverdue bool
+	Pulled      bool // the partner fetches it: what he did not acknowledge waits for him again
 }
 
 // ending is how a message becomes a letter.

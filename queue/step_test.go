@@ -18,6 +18,7 @@ func TestAnySequenceKeepsTheInvariants(t *testing.T) {
 		r := rules()
 		r.OnUnknown = rapid.SampledFrom([]retry.OnUnknown{retry.Resend, retry.Wait, retry.Hold}).Draw(t, "unknown")
 		r.AckAsked = rapid.SampledFrom([]fault.AckTiming{fault.AckSync, fault.AckAsync}).Draw(t, "ack")
+		r.Pulled = rapid.Bool().Draw(t, "pulled")
 		m := sending()
 		m.State = Queued
 		var open *Letter

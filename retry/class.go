@@ -89,7 +89,11 @@ func Classify(o fault.Outcome, h History) Verdict {
 	v := look(o, h)
 	for _, r := range table {
 		if r.when != nil && r.when(v) {
-			return r.verdict(o)
+			verdict := r.verdict(o)
+			if v.ack.Verdict == fault.AckUnsigned {
+				verdict.Definite = false // a receipt that proves more may yet come
+			}
+			return verdict
 		}
 	}
 	return Verdict{} // not reached: the last row fits everything

@@ -64,8 +64,8 @@ var table = []rule{
 		class: Permanent, signal: fault.SignalSuccess, reason: fault.ReasonReceiptInvalid, uncertain: true,
 	},
 	{
-		id: "receipt-unsigned", outcome: "unsigned acknowledgement where a signed one was asked for",
-		when:  both(verdicts(fault.AckUnsigned), no(refusesByCode)),
+		id: "receipt-unsigned", outcome: "unsigned acknowledgement, or unsigned word of a duplicate, where a signed one was asked for",
+		when:  both(verdicts(fault.AckUnsigned), either(no(refusesByCode), duplicateCode)),
 		class: Permanent, signal: fault.SignalSuccess, reason: fault.ReasonReceiptInvalid, uncertain: true,
 	},
 	{
@@ -205,6 +205,17 @@ var table = []rule{
 		class: Permanent, signal: fault.SignalSuccess, reason: fault.ReasonRejected, definite: true,
 	},
 	{
+		// The fault alone tells whose it is (SOAP 1.2 part 1 §5.4.6).
+		id: "soap-sender", outcome: "SOAP fault Sender, MustUnderstand or VersionMismatch without an ebMS error",
+		when:  ebms("ENV:SENDER", "ENV:MUSTUNDERSTAND", "ENV:VERSIONMISMATCH"),
+		class: Permanent, signal: fault.SignalSuccess, reason: fault.ReasonRejected, definite: true,
+	},
+	{
+		id: "soap-receiver", outcome: "any other SOAP fault without an ebMS error",
+		when:  soapFault,
+		class: Limited, signal: fault.SignalSuccess, reason: fault.ReasonMaxAttempts, once: true,
+	},
+	{
 		id: "ebms-unknown", outcome: "an ebMS code that no other row names",
 		when:  refusesByCode,
 		class: Limited, signal: fault.SignalNeutral, reason: fault.ReasonMaxAttempts, once: true, defect: true,
@@ -215,6 +226,17 @@ var table = []rule{
 		id: "local", outcome: "own key or certificate missing or expired, payload unreadable, message cannot be built",
 		when:  causes(fault.CauseKey, fault.CausePayload, fault.CauseBuild),
 		class: Configuration, signal: fault.SignalNeutral, reason: fault.ReasonLocal, lane: "local",
+	},
+	{
+		id: "not-listed", outcome: "the document cannot go to its network: it names no receiver, or one that the directory does not list, or cannot be wrapped",
+		when:  causes(fault.CauseNotListed),
+		class: Permanent, signal: fault.SignalNeutral, reason: fault.ReasonRejected,
+	},
+	{
+		// Others of the same lane may well be found: no news for the breaker.
+		id: "directory", outcome: "the part of the directory that is about this receiver does not answer as it should",
+		when:  causes(fault.CauseDirectory),
+		class: Transient, signal: fault.SignalNeutral, reason: fault.ReasonMaxAttempts,
 	},
 	{
 		id: "proxy-login", outcome: "our own proxy answers CONNECT with 407",

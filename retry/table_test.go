@@ -99,6 +99,7 @@ var examples = []struct {
 	{"a detail does not overrule a clear disposition", with(mdn("decryption-failed"), func(o *fault.Outcome) { o.Ack.Detail = "not a duplicate" }), History{Uncertain: true}, "as2-decryption-failed"},
 	{"ebMS 4001", signal("4001", ""), History{Uncertain: true}, "duplicate-answer"},
 	{"ebMS 0004 with a duplicate", signal("EBMS:0004", "Another message with the same ID was a Duplicate"), History{}, "duplicate-refused"},
+	{"ebMS 0004 of phase4", signal("EBMS:0004", "Another message with the same Message ID 'a@b' was already received!"), History{Uncertain: true}, "duplicate-answer"},
 	{"warning duplicate-document is positive", with(mdn(""), func(o *fault.Outcome) { o.Ack.Modifier, o.Ack.Text = "warning", "duplicate-document" }), History{}, "receipt"},
 	{"authentication-failed", mdn("authentication-failed"), History{}, "as2-authentication-failed"},
 	{"decryption-failed with an explanation", mdn("Decryption-Failed, no key for serial 4F:22"), History{}, "as2-decryption-failed"},
@@ -126,10 +127,16 @@ var examples = []struct {
 	{"ebMS 0103", signal("EBMS:0103", ""), History{}, "ebms-0103"},
 	{"ebMS 0303", signal("EBMS:0303", ""), History{}, "ebms-format"},
 	{"ebMS 0051", signal("EBMS:0051", ""), History{}, "ebms-refused"},
+	{"SOAP fault Sender", signal("env:Sender", "no header"), History{}, "soap-sender"},
+	{"SOAP fault MustUnderstand, unsigned", with(signal("env:MustUnderstand", ""), func(o *fault.Outcome) { o.Ack.Verdict = fault.AckUnsigned }), History{}, "soap-sender"},
+	{"SOAP fault Receiver", signal("env:Receiver", "a duplicate key in the database"), History{Uncertain: true}, "soap-receiver"},
+	{"SOAP fault of a code of their own", signal("env:Busy", ""), History{}, "soap-receiver"},
 	{"ebMS 9999", signal("EBMS:9999", ""), History{}, "ebms-unknown"},
 	{"own key expired", fails(fault.PhaseNone, fault.CauseKey), History{}, "local"},
 	{"payload unreadable", fails(fault.PhaseNone, fault.CausePayload), History{}, "local"},
 	{"cannot build", fails(fault.PhaseNone, fault.CauseBuild), History{}, "local"},
+	{"no such receiver", fails(fault.PhaseNone, fault.CauseNotListed), History{}, "not-listed"},
+	{"a receiver's SMP is down", fails(fault.PhaseResolve, fault.CauseDirectory), History{}, "directory"},
 	{"proxy wants a login, its status noted", with(fails(fault.PhaseProxy, fault.CauseProxyAuth), func(o *fault.Outcome) { o.Status = 407 }), History{}, "proxy-login"},
 	{"proxy refuses, its status noted", with(fails(fault.PhaseProxy, fault.CauseProxy), func(o *fault.Outcome) { o.Status = 502 }), History{}, "proxy"},
 	{"202, MDN later", answer(202, fault.AckAsync), History{}, "http-accepted"},
@@ -284,7 +291,7 @@ func TestMissingAck(t *testing.T) {
 func anyOutcome(t *rapid.T) fault.Outcome {
 	causes := []fault.Cause{fault.CauseNone, fault.CauseDNS, fault.CauseRefused, fault.CauseUnreachable, fault.CauseConnectTimeout,
 		fault.CauseTLSTimeout, fault.CauseTLSTrust, fault.CauseTLS, fault.CauseProxy, fault.CauseProxyAuth, fault.CauseReset,
-		fault.CauseTimeout, fault.CauseStopped, fault.CauseKey, fault.CausePayload, fault.CauseBuild, "new"}
+		fault.CauseTimeout, fault.CauseStopped, fault.CauseKey, fault.CausePayload, fault.CauseBuild, fault.CauseNotListed, fault.CauseDirectory, "new"}
 	o := fault.Outcome{
 		Phase:      fault.Phase(rapid.IntRange(0, int(fault.PhaseDone)).Draw(t, "phase")),
 		Cause:      rapid.SampledFrom(causes).Draw(t, "cause"),

@@ -55,7 +55,6 @@ func refusesByCode(v view) bool {
 // acknowledgement repeated instead (RFC 4130 §5.5, AS4 profile §3.2) and have
 // no word for it.
 func duplicate(v view) bool {
-	detail := says(v.ack.Detail, "duplicate")
 	switch {
 	case refusesByMDN(v):
 		// QUIRK(mendelson): a repeated Message-ID is answered with an error.
@@ -63,12 +62,20 @@ func duplicate(v view) bool {
 		if word := dispositionWord(v.ack.Text); word != "" && word != "unexpected-processing-error" {
 			return says(word, "duplicate") && !says(word, "filename")
 		}
-		return detail
+		return says(v.ack.Detail, "duplicate")
 	case refusesByCode(v):
-		// QUIRK(phase4): 4001 since 4.5.0, 0004 with a detail before.
-		return code(v) == "4001" || code(v) == "0004" && detail
+		return v.ack.Verdict == fault.AckTrusted && duplicateCode(v)
 	}
 	return v.ack.Verdict == fault.AckNone && v.Status == 409
+}
+
+// duplicateCode fits an ebMS error that says so. Whoever stands between may break
+// an attempt off and answer the next: unsigned it proves nothing.
+//
+// QUIRK(phase4): 4001 since 4.5.0; before, 0004 and "Another message with the
+// same Message ID … was already received!".
+func duplicateCode(v view) bool {
+	return refusesByCode(v) && (code(v) == "4001" || code(v) == "0004" && (says(v.ack.Detail, "duplicate") || says(v.ack.Detail, "already received")))
 }
 
 func uncertain(v view) bool { return v.Uncertain }
@@ -78,6 +85,10 @@ func uncertain(v view) bool { return v.Uncertain }
 func notServiced(v view) bool {
 	return ebms("0004")(v) && says(v.ack.Detail, "peppol:not_serviced")
 }
+
+// soapFault fits an answer that is nothing but a SOAP fault: its code stands where
+// that of an ebMS error would.
+func soapFault(v view) bool { return refusesByCode(v) && strings.HasPrefix(code(v), "ENV:") }
 
 func says(text, word string) bool { return strings.Contains(strings.ToLower(text), word) }
 

@@ -11,8 +11,11 @@ type key struct {
 	name string
 }
 
-// recent holds the small bodies that were stored last: nearly each is read
-// again at once, to be sent or to be put into a folder.
+// soonRead reports whether bodies of a kind are read again at once, to be sent
+// or to be put into a folder. A receipt or a whole request is kept to be shown.
+func (k Kind) soonRead() bool { return k == Payload || k == Wire }
+
+// recent holds the small bodies that were stored last and are read again soon.
 type recent struct {
 	mu     sync.Mutex
 	bodies map[key][]byte

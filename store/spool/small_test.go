@@ -283,9 +283,11 @@ func TestRecentBodiesAreBounded(t *testing.T) {
 	if len(s.recent.bodies) != 0 || s.recent.bytes != 0 {
 		t.Errorf("%d bodies are held after all were removed, %d bytes", len(s.recent.bodies), s.recent.bytes)
 	}
-	write(t, s, Receipt, "")
-	if _, ok := s.recent.get(key{Receipt, nameOf("")}); !ok {
-		t.Error("the empty one is not held")
+	for kind, soon := range map[Kind]bool{Payload: true, Wire: true, Receipt: false, Inbox: false} {
+		write(t, s, kind, "")
+		if _, held := s.recent.get(key{kind, nameOf("")}); held != soon {
+			t.Errorf("the empty %s is held: %v, want %v", kind, held, soon)
+		}
 	}
 }
 

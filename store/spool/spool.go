@@ -43,7 +43,8 @@ const Reserve = 64 << 20
 const tempPrefix = "tmp-"
 
 // Small keeps the small bodies: those of at most MaxSmall bytes. Put returns
-// when the body would survive a power cut; one that is kept already is renewed.
+// when the body would survive a power cut, and keeps nothing of the slice; one
+// that is kept already is renewed.
 // Get and Size fail with queue.ErrNotFound if there is none. Delete drops those
 // that were last put at or before a time, of any age if it is zero, and counts
 // the names that are not kept now; Names lists such bodies in order of their

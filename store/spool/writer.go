@@ -153,8 +153,11 @@ func (w *Writer) Commit() (name string, size int64, err error) {
 		return "", 0, err
 	}
 	if w.file == nil { // its age is told by the same clock as a file's
-		body := bytes.Clone(*w.held) // recent keeps it
-		if err = w.spool.small.Put(context.Background(), string(w.kind), name, body, time.Now()); err == nil {
+		body := *w.held
+		if w.kind.soonRead() {
+			body = bytes.Clone(body) // recent keeps it
+		}
+		if err = w.spool.small.Put(context.Background(), string(w.kind), name, body, time.Now()); err == nil && w.kind.soonRead() {
 			w.spool.recent.put(key{w.kind, name}, body)
 		}
 	} else if err = w.place(path); err == nil {

@@ -12,7 +12,7 @@ import (
 func (t *tx) addAttempt(a *queue.Attempt) error {
 	facts := *a
 	facts.Raw = "" // has its own column: retention clears it
-	_, err := t.exec("INSERT INTO attempts (message, n, started, raw, facts) VALUES (?, ?, ?, ?, ?)", a.Message, a.N, micros(a.Started), a.Raw, object{facts})
+	err := t.run("INSERT INTO attempts (message, n, started, raw, facts) VALUES (?, ?, ?, ?, ?)", a.Message, a.N, micros(a.Started), a.Raw, object{facts})
 	if err != nil {
 		return fmt.Errorf("attempt %d of message %s: %w", a.N, a.Message, err)
 	}
@@ -21,7 +21,7 @@ func (t *tx) addAttempt(a *queue.Attempt) error {
 
 // Attempts gives the attempts of a message, oldest first.
 func (s *Store) Attempts(ctx context.Context, message string) (all []queue.Attempt, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		all, err = collect(t, scanAttempt, "SELECT message, n, started, raw, facts FROM attempts WHERE message = ? ORDER BY n", message)
 		return err
 	})

@@ -67,8 +67,8 @@ func (b *Bodies) Put(ctx context.Context, kind, name string, body []byte, at tim
 	if body == nil {
 		body = []byte{} // NULL is no body
 	}
-	return b.write(ctx, func(t *tx) error {
-		_, err := t.exec(`INSERT INTO bodies (kind, name, at, body) VALUES (?, ?, ?, ?)
+	return b.writeOne(ctx, func(t *tx) error {
+		err := t.run(`INSERT INTO bodies (kind, name, at, body) VALUES (?, ?, ?, ?)
 			ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at, body = excluded.body`, kind, digest, micros(at), body)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", kind, name, err)

@@ -9,7 +9,7 @@ import (
 
 // putBuild adds a build, or changes one of the same number.
 func (t *tx) putBuild(b *queue.Build) error {
-	_, err := t.exec(`INSERT INTO builds (message, n, message_id, sha256, size, kept, ack_asked, token, agreement, record, why, sent, created)
+	err := t.run(`INSERT INTO builds (message, n, message_id, sha256, size, kept, ack_asked, token, agreement, record, why, sent, created)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (message, n) DO UPDATE SET message_id = excluded.message_id, sha256 = excluded.sha256, size = excluded.size, ack_asked = excluded.ack_asked,
 		token = excluded.token, agreement = excluded.agreement, record = excluded.record, why = excluded.why, sent = excluded.sent, created = excluded.created`,
@@ -22,7 +22,7 @@ func (t *tx) putBuild(b *queue.Build) error {
 
 // Builds gives the builds of a message, oldest first.
 func (s *Store) Builds(ctx context.Context, message string) (all []queue.Build, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		all, err = collect(t, scanBuild, `SELECT message, n, message_id, sha256, size, ack_asked, token, agreement, record, why, sent, created
 			FROM builds WHERE message = ? ORDER BY n`, message)
 		return err

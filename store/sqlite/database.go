@@ -43,6 +43,7 @@ type database struct {
 	writeDB, readDB *sql.DB
 	writer          *tx      // used by the writer goroutine only
 	pool            chan *tx // readers that are free
+	warm            chan *tx // the one of them that read last
 
 	mu       sync.RWMutex // held for reading while a request is handed over
 	closed   bool
@@ -98,7 +99,7 @@ func (d *database) connect(ctx context.Context, f traits) error {
 	if d.readDB, err = sql.Open("sqlite3", dsn(d.file, "ro", "deferred")+"&_query_only=1"); err != nil {
 		return err
 	}
-	d.pool = make(chan *tx, f.readers)
+	d.pool, d.warm = make(chan *tx, f.readers), make(chan *tx, 1)
 	for range f.readers {
 		t, err := connection(ctx, d.readDB)
 		if err != nil {
@@ -111,10 +112,11 @@ func (d *database) connect(ctx context.Context, f traits) error {
 
 // dsn names the database with the settings that every connection must have.
 // FULL syncs the log with each commit: an acknowledged document survives a
-// power cut.
+// power cut. A connection is used by one goroutine at a time, so SQLite need not
+// lock it.
 func dsn(file, mode, lock string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath()}
-	return fmt.Sprintf("%s?mode=%s&_txlock=%s&_synchronous=FULL&_journal_mode=WAL&_foreign_keys=on&_busy_timeout=%d",
+	return fmt.Sprintf("%s?mode=%s&_txlock=%s&_synchronous=FULL&_journal_mode=WAL&_foreign_keys=on&_busy_timeout=%d&_mutex=no",
 		u.String(), mode, lock, busyTimeout.Milliseconds())
 }
 
@@ -147,8 +149,10 @@ func (d *database) finish() (first bool) {
 // release closes what connect opened.
 func (d *database) release() error {
 	var errs []error
-	for len(d.pool) > 0 {
-		errs = append(errs, (<-d.pool).close())
+	for _, free := range []chan *tx{d.pool, d.warm} {
+		for len(free) > 0 {
+			errs = append(errs, (<-free).close())
+		}
 	}
 	if d.readDB != nil {
 		errs = append(errs, d.readDB.Close())

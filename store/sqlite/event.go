@@ -17,7 +17,7 @@ func (t *tx) addEvents(events []queue.Event) error {
 		if len(e.Facts) > 0 {
 			facts = object{e.Facts}
 		}
-		_, err := t.exec(`INSERT INTO events (at, type, partner, lane, message, letter, outage, actor, actor_role, actor_from, text, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		err := t.run(`INSERT INTO events (at, type, partner, lane, message, letter, outage, actor, actor_role, actor_from, text, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			micros(e.At), string(e.Type), e.Partner, e.Lane, e.Message, e.Letter, e.Outage, e.Actor.Name, e.Actor.Role, e.Actor.From, e.Text, facts)
 		if err != nil {
 			return fmt.Errorf("event %s: %w", e.Type, err)
@@ -48,7 +48,7 @@ func (s *Store) AddEvents(ctx context.Context, events ...queue.Event) error {
 
 // Events reads the ledger after a cursor, in commit order.
 func (s *Store) Events(ctx context.Context, after int64, limit int) (all []queue.Event, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		all, err = collect(t, scanEvent, "SELECT "+eventColumns+" FROM events WHERE id > ? ORDER BY id LIMIT ?+0", after, max(limit, 0))
 		return err
 	})
@@ -57,7 +57,7 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (all []queue
 
 // LastEvent gives the number of the newest event, 0 if there never was one.
 func (s *Store) LastEvent(ctx context.Context) (n int64, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		return t.row("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)").Scan(&n)
 	})
 	return n, err
@@ -65,7 +65,7 @@ func (s *Store) LastEvent(ctx context.Context) (n int64, err error) {
 
 // Timeline gives the newest 1,000 events of a message, oldest first.
 func (s *Store) Timeline(ctx context.Context, message string) (all []queue.Event, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		all, err = collect(t, scanEvent, "SELECT "+eventColumns+" FROM events WHERE message = ?||'' AND message <> '' ORDER BY id DESC LIMIT 1000", message)
 		slices.Reverse(all)
 		return err

@@ -47,7 +47,7 @@ func scanLane(r scanner) (queue.Lane, error) {
 
 // Lanes gives the lanes that have a row, by key.
 func (s *Store) Lanes(ctx context.Context) (all []queue.Lane, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		all, err = collect(t, scanLane, "SELECT "+laneColumns+" FROM lanes ORDER BY key")
 		return err
 	})
@@ -56,7 +56,7 @@ func (s *Store) Lanes(ctx context.Context) (all []queue.Lane, err error) {
 
 // Lane gives one lane that has a row.
 func (s *Store) Lane(ctx context.Context, key string) (l queue.Lane, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		l, err = scanLane(t.row("SELECT "+laneColumns+" FROM lanes WHERE key = ?", key))
 		return missing(err, "lane", key)
 	})
@@ -67,12 +67,15 @@ func (s *Store) Lane(ctx context.Context, key string) (l queue.Lane, err error) 
 // next of the rest is due. Both orders are those of an index, so that a long
 // line costs no more than a short one.
 func (s *Store) Ready(ctx context.Context, lane string, inOrder bool, now time.Time, limit int) (ready []queue.Message, next time.Time, err error) {
-	err = s.read(ctx, func(t *tx) error {
-		if inOrder {
+	if inOrder {
+		err = s.read(ctx, func(t *tx) error {
 			ready, next, err = t.head(lane, limit)
-		} else {
-			ready, next, err = t.due(lane, now, limit)
-		}
+			return err
+		})
+		return ready, next, err
+	}
+	err = s.borrow(ctx, func(t *tx) error {
+		ready, next, err = t.due(lane, now, limit)
 		return err
 	})
 	return ready, next, err
@@ -118,7 +121,7 @@ const buriable = "SELECT " + messageColumns + ` FROM messages AS m INDEXED BY me
 
 // Buriable gives the oldest messages of a lane that an open breaker may bury.
 func (s *Store) Buriable(ctx context.Context, lane string, except []string, limit int) (all []queue.Message, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		all, err = collect(t, scanMessage, buriable, lane, list[string](except), max(limit, 0))
 		return err
 	})
@@ -145,7 +148,7 @@ func scanWork(r scanner) (queue.Work, error) {
 
 // Agenda gives the lanes that have something to do, by lane.
 func (s *Store) Agenda(ctx context.Context) (all []queue.Work, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		all, err = collect(t, scanWork, "SELECT "+workColumns+` FROM lane_counts AS c
 			WHERE (c.depth > 0 OR c.acks > 0 OR c.dead > 0) AND c.depth > 0 ORDER BY c.lane`)
 		return err
@@ -155,7 +158,7 @@ func (s *Store) Agenda(ctx context.Context) (all []queue.Work, err error) {
 
 // LaneWork gives what one lane has to do.
 func (s *Store) LaneWork(ctx context.Context, lane string) (w queue.Work, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		w, err = scanWork(t.row("SELECT "+workColumns+" FROM lane_counts AS c WHERE c.lane = ? AND c.depth > 0", lane))
 		if errors.Is(err, sql.ErrNoRows) {
 			w, err = queue.Work{Lane: lane}, nil
@@ -177,7 +180,7 @@ func (t *tx) work(lane string) (w queue.Work, err error) {
 // Timers gives the messages that time alone changes, by time.
 func (s *Store) Timers(ctx context.Context, now time.Time, limit int) (due []queue.Message, next time.Time, err error) {
 	limit = max(limit, 0)
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		due, err = collect(t, scanMessage, "SELECT "+messageColumns+` FROM messages AS m INDEXED BY messages_timer
 			WHERE m.timer > 0 ORDER BY m.timer, m.seq LIMIT ?+0`, limit+1)
 		return err
@@ -194,7 +197,7 @@ func (s *Store) Timers(ctx context.Context, now time.Time, limit int) (due []que
 
 // Unfinished gives the messages that another incarnation was sending.
 func (s *Store) Unfinished(ctx context.Context, incarnation string, limit int) (all []queue.Message, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		all, err = collect(t, scanMessage, "SELECT "+messageColumns+` FROM messages AS m INDEXED BY messages_state
 			WHERE m.state = 'sending' AND m.incarnation <> ? ORDER BY m.seq LIMIT ?+0`, incarnation, max(limit, 0))
 		return err
@@ -204,7 +207,7 @@ func (s *Store) Unfinished(ctx context.Context, incarnation string, limit int) (
 
 // Isolation gives the state of our own network.
 func (s *Store) Isolation(ctx context.Context) (i queue.Isolation, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		err := t.row("SELECT value FROM settings WHERE name = 'isolation'").Scan(object{&i})
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -215,7 +218,7 @@ func (s *Store) Isolation(ctx context.Context) (i queue.Isolation, err error) {
 }
 
 func (t *tx) putIsolation(i *queue.Isolation) error {
-	_, err := t.exec("INSERT INTO settings (name, value) VALUES ('isolation', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", object{i})
+	err := t.run("INSERT INTO settings (name, value) VALUES ('isolation', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", object{i})
 	return err
 }
 

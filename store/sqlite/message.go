@@ -17,7 +17,7 @@ import (
 const messageColumns = `m.seq, m.id, m.version, m.partner, m.lane, m.kind, m.direction, m.protocol, m.key, m.key_given, m.edition, m.previous, m.message_id,
 	m.correlation, m.actor, m.source, m.sha256, m.size, m.file_name, m.content_type, m.business, m.accepted,
 	m.state, m.why, m.detail, m.next_at, m.round, m.attempts, m.limited, m.credential, m.total, m.crashes, m.resent, m.asked, m.uncertain, m.parked, m.refusal,
-	m.overtaken OR (m.state NOT IN ('refused', 'delivered', 'superseded', 'discarded') AND m.seq < (SELECT delivered FROM lane_counts AS c WHERE c.lane = m.lane)),
+	m.overtaken OR (m.state <> 'refused' AND m.state <> 'delivered' AND m.state <> 'superseded' AND m.state <> 'discarded' AND m.seq < (SELECT delivered FROM lane_counts AS c WHERE c.lane = m.lane)),
 	m.overdue, m.warned, m.proof, m.incarnation, m.build, m.letter, m.ack_asked, m.first_failure, m.finished, m.warn_by, m.deliver_by, m.deadline_given`
 
 func scanMessage(r scanner) (queue.Message, error) {
@@ -78,7 +78,7 @@ func (t *tx) addMessage(m *queue.Message) (seq int64, err error) {
 		return 0, fmt.Errorf("message %s, key %.200q, edition %d: %w", m.ID, m.Key, m.Edition, err)
 	}
 	for _, v := range names(m) {
-		if _, err := t.exec("INSERT INTO refs (value, seq) VALUES (?, ?)", v, seq); err != nil {
+		if err := t.run("INSERT INTO refs (value, seq) VALUES (?, ?)", v, seq); err != nil {
 			return 0, fmt.Errorf("message %s, reference: %w", m.ID, err)
 		}
 	}
@@ -104,7 +104,7 @@ func bare(id string) string { return strings.Trim(id, "<>") }
 
 // Message gives a message by its id.
 func (s *Store) Message(ctx context.Context, id string) (m queue.Message, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		m, err = scanMessage(t.row("SELECT "+messageColumns+" FROM messages AS m WHERE m.id = ?", id))
 		return missing(err, "message", id)
 	})
@@ -113,7 +113,7 @@ func (s *Store) Message(ctx context.Context, id string) (m queue.Message, err er
 
 // Carried finds the newest outbound message of a Message-ID.
 func (s *Store) Carried(ctx context.Context, messageID string) (m queue.Message, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.borrow(ctx, func(t *tx) error {
 		m, err = scanMessage(t.row("SELECT "+messageColumns+` FROM messages AS m INDEXED BY messages_carried
 			WHERE m.bare_id = ?||'' AND m.bare_id <> '' AND m.direction = 'out' AND m.state <> 'refused' ORDER BY m.seq DESC LIMIT 1`, bare(messageID)))
 		return missing(err, "Message-ID", messageID)

@@ -150,7 +150,7 @@ func (t *tx) recordMessage(r *queue.Result, w *written) error {
 		remember(&w.messages, m, seq)
 	}
 	if r.Overtakes {
-		_, err := t.exec("UPDATE lane_counts SET delivered = max(delivered, ?) WHERE lane = ?", seq, m.Lane)
+		err := t.run("UPDATE lane_counts SET delivered = max(delivered, ?) WHERE lane = ?", seq, m.Lane)
 		return err
 	}
 	return nil

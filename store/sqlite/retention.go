@@ -13,7 +13,7 @@ import (
 )
 
 // ended is the condition that messages AS m are terminal since before a cut.
-const ended = `m.state IN ('refused', 'delivered', 'superseded', 'discarded') AND m.finished <= ?1 AND (m.finished > 0 OR m.accepted <= ?1)`
+const ended = `(m.state = 'refused' OR m.state = 'delivered' OR m.state = 'superseded' OR m.state = 'discarded') AND m.finished <= ?1 AND (m.finished > 0 OR m.accepted <= ?1)`
 
 // expired asks for one kind of garbage each: message, what, build, file, and
 // how many rows name the file. ?1 is the cut, ?2 the limit, ?3 the partners

@@ -18,7 +18,7 @@ import (
 type tx struct {
 	ctx   context.Context // of the running call; the writer's is never cancelled
 	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
+	stmts map[string]*statement
 }
 
 func connection(ctx context.Context, db *sql.DB) (*tx, error) {
@@ -26,14 +26,24 @@ func connection(ctx context.Context, db *sql.DB) (*tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tx{ctx: context.Background(), conn: conn, stmts: map[string]*sql.Stmt{}}, nil
+	return &tx{ctx: context.Background(), conn: conn, stmts: map[string]*statement{}}, nil
 }
 
 func (t *tx) close() error {
 	for _, st := range t.stmts {
-		_ = st.Close()
+		_ = st.stmt.Close()
 	}
 	return t.conn.Close()
+}
+
+// open reports whether a transaction is open: SQLite ends one by itself after an
+// error that it cannot take back.
+func (t *tx) open() (is bool) {
+	err := t.conn.Raw(func(c any) error {
+		is = !c.(*sqlite3.SQLiteConn).AutoCommit()
+		return nil
+	})
+	return is && err == nil
 }
 
 // prepare gives the statement for a query, which must be one of the program's
@@ -43,11 +53,11 @@ func (t *tx) close() error {
 // partial index, or that stands alone in LIMIT, makes SQLite compile the
 // statement anew with every binding: 50 µs in place of 5. Statements that run
 // often hide theirs as ?||” and ?+0.
-func (t *tx) prepare(query string) (*sql.Stmt, error) {
+func (t *tx) prepare(query string) (*statement, error) {
 	if st := t.stmts[query]; st != nil {
 		return st, nil
 	}
-	st, err := t.conn.PrepareContext(context.Background(), query)
+	st, err := newStatement(context.Background(), t.conn, query)
 	if err != nil {
 		return nil, err
 	}
@@ -55,59 +65,62 @@ func (t *tx) prepare(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// exec runs a statement and gives the number of rows it changed. A row that is
-// there already is queue.ErrConflict, one that refers to nothing
-// queue.ErrNotFound, one that breaks a rule of the schema queue.ErrForbidden, a
-// full disk queue.ErrNoSpace.
-func (t *tx) exec(query string, args ...any) (int64, error) {
+// run runs a statement. A row that is there already is queue.ErrConflict, one
+// that refers to nothing queue.ErrNotFound, one that breaks a rule of the schema
+// queue.ErrForbidden, a full disk queue.ErrNoSpace.
+func (t *tx) run(query string, args ...any) error {
 	st, err := t.prepare(query)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	res, err := st.ExecContext(t.ctx, args...)
-	if err != nil {
-		return 0, meaning(err)
-	}
-	return res.RowsAffected()
+	return meaning(st.run(t.ctx, args))
 }
 
-// insert runs an INSERT and gives the number of the new row; errors as exec.
-func (t *tx) insert(query string, args ...any) (int64, error) {
-	st, err := t.prepare(query)
-	if err != nil {
+// exec is run, and gives the number of rows that the statement changed.
+func (t *tx) exec(query string, args ...any) (n int64, err error) {
+	if err := t.run(query, args...); err != nil {
 		return 0, err
 	}
-	res, err := st.ExecContext(t.ctx, args...)
-	if err != nil {
-		return 0, meaning(err)
-	}
-	return res.LastInsertId()
+	err = t.row("SELECT changes()").Scan(&n)
+	return n, err
 }
 
-// row asks for one row; Scan gives sql.ErrNoRows if there is none.
+// insert runs an INSERT and gives the number of the new row; errors as run.
+func (t *tx) insert(query string, args ...any) (n int64, err error) {
+	if err := t.run(query, args...); err != nil {
+		return 0, err
+	}
+	err = t.row("SELECT last_insert_rowid()").Scan(&n)
+	return n, err
+}
+
+// row asks for one row; Scan gives sql.ErrNoRows if there is none. It is read
+// before the next statement.
 func (t *tx) row(query string, args ...any) scanner {
 	st, err := t.prepare(query)
 	if err != nil {
 		return failed{err}
 	}
-	return st.QueryRowContext(t.ctx, args...)
+	return st.one(t.ctx, args)
 }
 
-// scanner is a row that can be read.
-type scanner interface{ Scan(dst ...any) error }
-
-type failed struct{ err error }
-
-func (f failed) Scan(...any) error { return f.err }
-
 // collect runs a query and reads all its rows.
-func collect[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func collect[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
 	st, err := t.prepare(query)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := st.QueryContext(t.ctx, args...)
-	return drain(rows, err, scan)
+	err = st.each(t.ctx, args, func(r scanner) error {
+		v, err := scan(r)
+		if err == nil {
+			all = append(all, v)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // collectOnce is collect for a query that was put together.
@@ -173,13 +186,13 @@ func (d *database) read(ctx context.Context, fn func(t *tx) error) error {
 	return d.borrow(ctx, func(t *tx) error {
 		asked := t.ctx
 		t.ctx = context.Background()
-		if _, err := t.exec("BEGIN"); err != nil {
+		if err := t.run("BEGIN"); err != nil {
 			return fmt.Errorf("sqlite: %w (%w)", queue.ErrUnavailable, err)
 		}
 		t.ctx = asked
 		err := fn(t)
 		t.ctx = context.Background()
-		_, _ = t.exec("ROLLBACK")
+		_ = t.run("ROLLBACK")
 		return err
 	})
 }
@@ -196,19 +209,44 @@ func (d *database) borrow(ctx context.Context, fn func(t *tx) error) error {
 	if d.closed {
 		return fmt.Errorf("sqlite: closed: %w", queue.ErrUnavailable)
 	}
-	var t *tx
-	select {
-	case t = <-d.pool:
-	case <-ctx.Done():
-		return ctx.Err()
+	t, err := d.reader(ctx)
+	if err != nil {
+		return err
 	}
-	defer func() { t.ctx = context.Background(); d.pool <- t }()
+	defer d.giveBack(t)
 	t.ctx = ctx
-	err := fn(t)
+	err = fn(t)
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err() // an interrupted query says so in its own words
 	}
 	return passing(err)
+}
+
+// reader waits for a connection that reads: the one that read last if it is
+// free. A commit makes SQLite drop the pages that a connection holds, so of
+// several that take turns none would hold any.
+func (d *database) reader(ctx context.Context) (t *tx, err error) {
+	select {
+	case t = <-d.warm:
+		return t, nil
+	default:
+	}
+	select {
+	case t = <-d.warm:
+	case t = <-d.pool:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	return t, err
+}
+
+func (d *database) giveBack(t *tx) {
+	t.ctx = context.Background()
+	select {
+	case d.warm <- t:
+	default:
+		d.pool <- t
+	}
 }
 
 // passing adds queue.ErrUnavailable to an error of SQLite that says that it

@@ -21,9 +21,10 @@ const (
 
 // request is one caller's wish for a write.
 type request struct {
-	fn    func(*tx) error
-	taken atomic.Bool // by the writer, or by a caller that gave up
-	done  chan error  // buffered
+	fn     func(*tx) error
+	single bool        // fn runs one statement
+	taken  atomic.Bool // by the writer, or by a caller that gave up
+	done   chan error  // buffered
 }
 
 // write runs fn in a transaction and returns when what it did would survive a
@@ -35,10 +36,20 @@ type request struct {
 // queue.ErrUnavailable, and also with queue.ErrNoSpace if the disk is full.
 // ctx is heeded until fn begins.
 func (d *database) write(ctx context.Context, fn func(t *tx) error) error {
+	return d.ask(ctx, &request{fn: fn})
+}
+
+// writeOne is write for an fn that runs one statement: SQLite itself takes back
+// all of that if it fails, so it needs no savepoint.
+func (d *database) writeOne(ctx context.Context, fn func(t *tx) error) error {
+	return d.ask(ctx, &request{fn: fn, single: true})
+}
+
+func (d *database) ask(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r := &request{fn: fn, done: make(chan error, 1)}
+	r.done = make(chan error, 1)
 	if err := d.submit(ctx, r); err != nil {
 		return err
 	}
@@ -91,7 +102,7 @@ func (d *database) run() {
 // commits, the next batch gathers: nobody needs to be delayed for it.
 func (d *database) batch(r *request) {
 	t := d.writer
-	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := t.run("BEGIN IMMEDIATE"); err != nil {
 		err = unavailable(err)
 		d.outcome(err)
 		r.answer(err)
@@ -101,9 +112,9 @@ func (d *database) batch(r *request) {
 	yields := maxYields
 	for r != nil {
 		if r.taken.CompareAndSwap(false, true) {
-			err, broken := t.attempt(r.fn)
+			err, broken := t.attempt(r, len(good) == 0)
 			if broken != nil {
-				_, _ = t.exec("ROLLBACK")
+				_ = t.run("ROLLBACK")
 				broken = unavailable(broken)
 				d.outcome(broken)
 				for _, g := range append(good, r) {
@@ -126,9 +137,9 @@ func (d *database) batch(r *request) {
 		}
 	}
 	start := time.Now()
-	_, err := t.exec("COMMIT")
+	err := t.run("COMMIT")
 	if err != nil {
-		_, _ = t.exec("ROLLBACK")
+		_ = t.run("ROLLBACK")
 		err = unavailable(err)
 		d.outcome(err)
 	} else if len(good) > 0 {
@@ -172,18 +183,33 @@ func (r *request) answer(err error) {
 	}
 }
 
-// attempt runs fn behind a savepoint. broken means that the whole transaction
-// is lost, as after an I/O error.
-func (t *tx) attempt(fn func(*tx) error) (err, broken error) {
-	if _, err := t.exec("SAVEPOINT request"); err != nil {
+// attempt runs a request's fn so that an error of it takes back what it did and
+// nothing else. One that is first has the transaction to itself, and needs no
+// savepoint for that. broken means that the whole transaction is lost, as after
+// an I/O error.
+func (t *tx) attempt(r *request, first bool) (err, broken error) {
+	switch {
+	case r.single:
+		if err = r.fn(t); err != nil && !t.open() {
+			return nil, err
+		}
+		return err, nil
+	case first:
+		if err = r.fn(t); err != nil {
+			_ = t.run("ROLLBACK")
+			broken = t.run("BEGIN IMMEDIATE")
+		}
+		return err, broken
+	}
+	if err := t.run("SAVEPOINT request"); err != nil {
 		return nil, err
 	}
-	if err = fn(t); err != nil {
-		if _, back := t.exec("ROLLBACK TO request"); back != nil {
+	if err = r.fn(t); err != nil {
+		if t.run("ROLLBACK TO request") != nil {
 			return nil, err
 		}
 	}
-	if _, broken = t.exec("RELEASE request"); broken != nil {
+	if broken = t.run("RELEASE request"); broken != nil {
 		return nil, broken
 	}
 	return err, nil
