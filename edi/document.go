@@ -21,6 +21,12 @@ const (
 	order
 	seller
 	buyer
+	customization
+	profile
+	version
+	country
+	sender
+	receiver
 )
 
 // place says what the element at a path below the document's root is; of several
@@ -38,6 +44,12 @@ var (
 		{"ID", number, 0},
 		{"IssueDate", issueDate, 0},
 		{"OrderReference/ID", order, 0},
+		{"CustomizationID", customization, 0},
+		{"ProfileID", profile, 0},
+		{"UBLVersionID", version, 0},
+		{"SenderParty/EndpointID", sender, 0},
+		{"ProviderParty/EndpointID", sender, 0},
+		{"ReceiverParty/EndpointID", receiver, 0},
 	}
 	ublParties = []place{
 		{"AccountingSupplierParty/Party/", seller, 0},
@@ -54,12 +66,15 @@ var (
 		{"PartyIdentification/ID", nothing, 2},
 		{"PartyName/Name", nothing, 1},
 		{"PartyLegalEntity/RegistrationName", nothing, 1},
+		{"PostalAddress/Country/IdentificationCode", country, 0},
 	}
 
 	ciiPlaces = []place{
 		{"ExchangedDocument/ID", number, 0},
 		{"ExchangedDocument/IssueDateTime/DateTimeString", issueDate, 0},
 		{"SupplyChainTradeTransaction/ApplicableHeaderTradeAgreement/BuyerOrderReferencedDocument/IssuerAssignedID", order, 0},
+		{"ExchangedDocumentContext/GuidelineSpecifiedDocumentContextParameter/ID", customization, 0},
+		{"ExchangedDocumentContext/BusinessProcessSpecifiedDocumentContextParameter/ID", profile, 0},
 	}
 	ciiParties = []place{
 		{"SupplyChainTradeTransaction/ApplicableHeaderTradeAgreement/SellerTradeParty/", seller, 0},
@@ -72,6 +87,7 @@ var (
 		{"SpecifiedTaxRegistration/ID", nothing, 3},
 		{"ID", nothing, 2},
 		{"Name", nothing, 1},
+		{"PostalTradeAddress/CountryID", country, 0},
 	}
 )
 
@@ -108,6 +124,9 @@ type document struct {
 
 	number, issueDate, seller string
 	sellerRank                int
+
+	scheme string // schemeID of the element whose tag is being read
+	route  router
 }
 
 // space is a namespace declaration.
@@ -118,6 +137,9 @@ type space struct {
 
 // attribute takes an attribute of the element at depth, before start.
 func (d *document) attribute(name, value []byte, depth int) {
+	if string(name) == "schemeID" {
+		d.scheme = clean(value)
+	}
 	prefix, ok := bytes.CutPrefix(name, []byte("xmlns"))
 	if !ok || depth > 2 || d.depth > 0 || len(d.spaces) == maxSpaces {
 		return
@@ -138,6 +160,7 @@ func (d *document) start(name []byte, depth int) {
 	if i := bytes.IndexByte(name, ':'); i >= 0 {
 		prefix, local = name[:i], name[i+1:]
 	}
+	defer func() { d.scheme = "" }()
 	if d.depth > 0 {
 		d.startInside(local, depth)
 		return
@@ -155,25 +178,30 @@ func (d *document) start(name []byte, depth int) {
 	d.number, d.issueDate, d.seller, d.sellerRank = "", "", "", 0
 	if d.count == 1 {
 		d.report.Kind, d.report.Type = kind, d.typ
+		d.route = router{to: &Route{Namespace: d.spaceOf(prefix), Root: string(local)}}
+		d.report.Route = d.route.to
 	}
 }
 
 // kindOf returns the kind that the namespace of a prefix tells.
 func (d *document) kindOf(prefix []byte) Kind {
-	for i := len(d.spaces) - 1; i >= 0; i-- {
-		s := d.spaces[i]
-		if s.prefix != string(prefix) {
-			continue
-		}
-		switch {
-		case strings.HasPrefix(s.uri, ublNamespace):
-			return UBL
-		case strings.HasPrefix(s.uri, ciiNamespace):
-			return CII
-		}
-		return XML
+	switch uri := d.spaceOf(prefix); {
+	case strings.HasPrefix(uri, ublNamespace):
+		return UBL
+	case strings.HasPrefix(uri, ciiNamespace):
+		return CII
 	}
 	return XML
+}
+
+// spaceOf returns the namespace that a prefix stands for.
+func (d *document) spaceOf(prefix []byte) string {
+	for i := len(d.spaces) - 1; i >= 0; i-- {
+		if s := d.spaces[i]; s.prefix == string(prefix) {
+			return s.uri
+		}
+	}
+	return ""
 }
 
 // startInside takes the start tag of an element of the document.
@@ -182,11 +210,13 @@ func (d *document) startInside(local []byte, depth int) {
 	d.path = append(append(d.path, '/'), local...)
 	if p := d.find(d.path[1:]); p.what != nothing {
 		d.place, d.capture, d.captured = p, depth, d.captured[:0]
+		d.route.scheme = d.scheme
 	}
 }
 
 // find returns what stands at path.
 func (d *document) find(path []byte) place {
+	d.route.side, d.route.address = nothing, false
 	places, parties, party := ublPlaces, ublParties, ublParty
 	if d.report.Kind == CII {
 		places, parties, party = ciiPlaces, ciiParties, ciiParty
@@ -203,7 +233,10 @@ func (d *document) find(path []byte) place {
 		}
 		for _, p := range party {
 			if string(inside) == p.path {
-				p.what = side.what
+				d.route.side, d.route.address = side.what, addresses[p.path]
+				if p.what == nothing {
+					p.what = side.what
+				}
 				return p
 			}
 		}
@@ -222,6 +255,9 @@ func (d *document) text(p []byte) {
 func (d *document) end(depth int) {
 	if d.capture == depth {
 		d.capture = 0
+		if d.count == 1 && len(d.captured) < maxCaptured { // else it may be cut
+			d.route.take(d.place.what, strings.TrimSpace(string(d.captured)))
+		}
 		d.found(clean(d.captured))
 	}
 	switch {
@@ -270,6 +306,9 @@ func (d *document) found(value string) {
 func (d *document) finish() {
 	if d.depth == 0 {
 		return
+	}
+	if d.count == 1 {
+		d.route.settle()
 	}
 	d.depth, d.capture = 0, 0
 	d.path, d.marks = d.path[:0], d.marks[:0]

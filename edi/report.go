@@ -67,6 +67,9 @@ type Report struct {
 	// when none can be derived: content that was not recognised, several
 	// interchanges, or a component without which the key would not be unique.
 	Identity []string
+	// Route is by what a network finds the receiver of the first document; nil
+	// unless it is UBL or CII.
+	Route *Route
 	// Problem is the first fault, nil when there is none.
 	Problem *Problem
 }

@@ -75,6 +75,11 @@ var samples = map[string]Report{
 			{"buyer", "4098765000007"}, {"buyer", "Northwind Retail GmbH"},
 		},
 		Identity: []string{"Invoice", "INV-2026-0732", "2026-11-30", "4012345000009"},
+		Route: &Route{
+			Namespace: "urn:oasis:names:specification:ubl:schema:xsd:Invoice-2", Root: "Invoice", Profile: "urn:fdc:peppol.eu:2017:poacc:billing:01:1.0",
+			Customization: "urn:cen.eu:en16931:2017#compliant#urn:fdc:peppol.eu:2017:poacc:billing:3.0",
+			Sender:        Endpoint{"0088", "4012345000009"}, Receiver: Endpoint{"0088", "4098765000007"}, Country: "DE",
+		},
 	},
 	"cii-invoice.xml": {
 		Kind: CII, Type: "CrossIndustryInvoice",
@@ -84,6 +89,10 @@ var samples = map[string]Report{
 			{"buyer", "4098765000007"}, {"buyer", "Northwind Retail GmbH"}, {"order", "4500067892"},
 		},
 		Identity: []string{"CrossIndustryInvoice", "INV-2026-0733", "20261130", "4012345000009"},
+		Route: &Route{
+			Namespace: "urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100", Root: "CrossIndustryInvoice",
+			Customization: "urn:cen.eu:en16931:2017", Country: "DE",
+		},
 	},
 }
 

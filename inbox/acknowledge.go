@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edigw/as2"
+	"edigw/as4"
 	"edigw/queue"
 	"edigw/store/spool"
 )
@@ -30,10 +31,19 @@ var errTooMany = errors.New("inbox: too many acknowledgements for one message wi
 // them. One that names no message of ours is answered and forgotten: to try
 // again would not help the partner.
 func (b *Inbox) Acknowledge(ctx context.Context, a as2.Ack) error {
-	m, err := b.carrier(ctx, a.MessageID)
+	return b.acknowledge(ctx, "as2", a)
+}
+
+// Acknowledge meets as4.Acks, with the promises of Inbox.Acknowledge.
+func (b ForAS4) Acknowledge(ctx context.Context, a as4.Ack) error {
+	return b.acknowledge(ctx, "as4", as2.Ack{MessageID: a.MessageID, Header: a.Header, Body: a.Body})
+}
+
+func (b *Inbox) acknowledge(ctx context.Context, protocol string, a as2.Ack) error {
+	m, err := b.carrier(ctx, protocol, a.MessageID)
 	if errors.Is(err, queue.ErrNotFound) {
 		if b.budget.take("lines of stray acks", strayLines, time.Minute, b.Now()) {
-			b.Log.Warn("receipt for a message that is not ours; the log has at most 30 a minute", "as2_from", a.From, "as2_to", a.To, keyMessageID, a.MessageID)
+			b.Log.Warn("receipt for a message that is not ours; the log has at most 30 a minute", keyProtocol, protocol, "as2_from", a.From, "as2_to", a.To, keyMessageID, a.MessageID)
 		}
 		return nil
 	}
@@ -82,11 +92,15 @@ func (b *Inbox) knows(ctx context.Context, message, token string) bool {
 }
 
 // carrier is the message that a receipt is about.
-func (b *Inbox) carrier(ctx context.Context, messageID string) (queue.Message, error) {
+func (b *Inbox) carrier(ctx context.Context, protocol, messageID string) (queue.Message, error) {
 	if as2.CheckMessageID(messageID) != nil {
 		return queue.Message{}, queue.ErrNotFound
 	}
-	return b.Store.Carried(ctx, messageID)
+	m, err := b.Store.Carried(ctx, messageID)
+	if err == nil && m.Protocol != protocol {
+		return queue.Message{}, queue.ErrNotFound // a receipt of another protocol says nothing about it
+	}
+	return m, err
 }
 
 // keepReceipt makes a raw receipt durable and returns its spool name.

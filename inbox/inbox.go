@@ -2,7 +2,7 @@
 // acknowledged, and acknowledgements that come by themselves, durable before
 // anybody looks at them.
 //
-// It opens no message and verifies nothing: as2 has done so before, and what
+// It opens no message and verifies nothing: as2 or as4 has done so before, and what
 // an acknowledgement means is for the lane. A document is handed on through
 // the folder inbox/<partner>/, one file for each part of a multipart/related,
 // or put in line for the partner's webhook, which is a lane's to post to. It is
@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"edigw/as2"
+	"edigw/as4"
 	"edigw/fault"
 	"edigw/queue"
 	"edigw/store/spool"
@@ -66,14 +67,16 @@ type Options struct {
 	Now   func() time.Time // wall clock
 	Log   *slog.Logger
 
-	Wake    func(lane string)         // a receipt that we owe, or a post to a webhook, was put in line; must not block
-	Webhook func(partner string) bool // documents of the partner go to a webhook now; nil: none do; must not block
-	Count   func(m queue.Message)     // a message was received, delivered or refused; must not block
-	Random  io.Reader                 // for ids; safe for concurrent use
-	Opener  Opener                    // opens refused messages again; nil: none can be
+	Wake      func(lane string)         // a receipt that we owe, or a post to a webhook, was put in line; must not block
+	Webhook   func(partner string) bool // documents of the partner go to a webhook now; nil: none do; must not block
+	Unwrap    func(partner string) bool // documents of the partner are taken out of Standard Business Documents now; nil: none are; must not block
+	Count     func(m queue.Message)     // a message was received, delivered or refused; must not block
+	Random    io.Reader                 // for ids; safe for concurrent use
+	Opener    Opener                    // opens refused AS2 messages again; nil: none can be
+	OpenerAS4 OpenerAS4                 // opens refused AS4 messages again; nil: none can be
 }
 
-// Inbox meets as2.Inbox and as2.Acks. Its methods may be called concurrently.
+// Inbox meets as2.Inbox and as2.Acks, ForAS4 their likes in AS4. Its methods may be called concurrently.
 type Inbox struct {
 	Options
 	turns    turns
@@ -93,6 +96,8 @@ type Inbox struct {
 var (
 	_ as2.Inbox = (*Inbox)(nil)
 	_ as2.Acks  = (*Inbox)(nil)
+	_ as4.Inbox = ForAS4{}
+	_ as4.Acks  = ForAS4{}
 )
 
 // New checks the options; it does no I/O.

@@ -2,6 +2,7 @@ package inbox
 
 // Keys of log records.
 const (
+	keyProtocol  = "protocol"
 	keyPartner   = "partner"
 	keyMessage   = "message"
 	keyMessageID = "message_id"

@@ -8,14 +8,13 @@ import (
 	"io"
 	"time"
 
-	"edigw/as2"
 	"edigw/queue"
 	"edigw/store/spool"
 )
 
 // A receipt that we owe is a message of kind receipt in the lane
 // <partner>/receipts. Its build is complete from the beginning: the body lies
-// in the spool as wire bytes, the record is the as2.Answer.
+// in the spool as wire bytes, the record is the answer as its protocol has it.
 
 // headStart is how long a receipt waits in any case, so that the message is
 // answered before its receipt is posted (RFC 4130 §7.2): the answer leaves when
@@ -24,7 +23,7 @@ const headStart = 200 * time.Millisecond
 
 // owed makes the receipt for an inbound message durable and puts it in line;
 // nil if none is owed. earlier are its editions so far.
-func (b *Inbox) owed(m queue.Message, answer *as2.Answer, earlier []queue.Edition) (*queue.Result, error) {
+func (b *Inbox) owed(m queue.Message, answer *answer, earlier []queue.Edition) (*queue.Result, error) {
 	if answer == nil || answer.URL == "" {
 		return nil, nil
 	}
@@ -45,7 +44,7 @@ func (b *Inbox) owed(m queue.Message, answer *as2.Answer, earlier []queue.Editio
 	if err != nil {
 		return nil, err
 	}
-	record, err := json.Marshal(answer)
+	record, err := json.Marshal(answer.protocol())
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +66,7 @@ func receiptKey(m queue.Message) string { return keyMark + "receipt:" + m.ID }
 
 // oweAgain puts a receipt in line once more: the partner, who sent the message
 // again, seems not to have it. One that is still under way is enough.
-func (b *Inbox) oweAgain(ctx context.Context, m queue.Message, answer *as2.Answer) error {
+func (b *Inbox) oweAgain(ctx context.Context, m queue.Message, answer *answer) error {
 	if answer == nil || answer.URL == "" {
 		return nil
 	}

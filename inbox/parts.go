@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"edigw/as2"
 	"edigw/edi"
+	"edigw/internal/rawmime"
 	"edigw/store/spool"
 )
 
@@ -146,7 +148,28 @@ func partName(f Facts, n int) string {
 	if creatable(f.FileName) {
 		return f.FileName
 	}
-	return fmt.Sprintf("part-%d%s", n, extensionOf(f.Kind))
+	return fmt.Sprintf("part-%d%s", n, partExtension(f))
+}
+
+// partExtensions are those of parts that are no EDI, by what the partner says
+// they are.
+var partExtensions = map[string]string{
+	"application/pdf": ".pdf", "text/plain": ".txt", "text/xml": ".xml", "application/xml": ".xml", "text/csv": ".csv",
+	"application/edifact": extensionOf(string(edi.EDIFACT)), "application/json": ".json", "application/zip": ".zip",
+	"image/png": ".png", "image/jpeg": ".jpg",
+}
+
+// partExtension goes by the content where it is known, else by the MIME type.
+func partExtension(f Facts) string {
+	ext := extensionOf(f.Kind)
+	if _, known := extensions[f.Kind]; known {
+		return ext
+	}
+	mediaType, _, err := rawmime.ParseMediaType(f.ContentType)
+	if err != nil {
+		return ext
+	}
+	return cmp.Or(partExtensions[strings.ToLower(mediaType)], ext)
 }
 
 // nameSet are the names of the files of one document. Case does not count: the folder

@@ -148,7 +148,7 @@ func TestPartsOverwriteNothing(t *testing.T) {
 func TestWhatCannotBeTakenApartLiesThereAsOneFile(t *testing.T) {
 	t.Parallel()
 	good := piece{"Content-Type: text/plain\r\n", "text"}
-	many := make([]piece, 101)
+	many := make([]piece, 501)
 	for i := range many {
 		many[i] = good
 	}
@@ -345,5 +345,23 @@ func TestFetchedPartIsNotPlacedAgain(t *testing.T) {
 		if name == "2026-12-01/drawing.pdf" || strings.Contains(name, ".tmp~") {
 			t.Errorf("%s lies there", name)
 		}
+	}
+}
+
+// TestPartWithoutANameIsNamedByWhatItIs: its content counts more than its type.
+func TestPartWithoutANameIsNamedByWhatItIs(t *testing.T) {
+	t.Parallel()
+	for want, f := range map[string]Facts{
+		"part-1.pdf": {ContentType: "application/pdf"}, "part-1.txt": {ContentType: "Text/Plain; charset=utf-8"}, "part-1.xml": {ContentType: "text/xml"},
+		"part-1.edi": {ContentType: "application/edifact"}, "part-1.png": {ContentType: "image/png"}, "part-1.jpg": {ContentType: "image/jpeg"},
+		"part-1.csv": {ContentType: "text/csv"}, "part-1.json": {ContentType: "application/json"}, "part-1.zip": {ContentType: "application/zip", Kind: "unknown"},
+		"part-1.bin": {ContentType: "application/octet-stream"}, "part-1.x12": {ContentType: "text/plain", Kind: "x12"}, "scan.tif": {ContentType: "image/png", FileName: "scan.tif"},
+	} {
+		if got := partName(f, 1); got != want {
+			t.Errorf("%q (%q) is named %s, want %s", f.ContentType, f.Kind, got, want)
+		}
+	}
+	if got := partName(Facts{ContentType: "no type"}, 2); got != "part-2.bin" {
+		t.Errorf("without a type: %s", got)
 	}
 }

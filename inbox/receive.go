@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"edigw/as2"
+	"edigw/as4"
 	"edigw/edi"
 	"edigw/fault"
 	"edigw/queue"
@@ -25,33 +26,58 @@ const margin = 1 << 20
 // what it was about.
 const maxRaces = 5
 
-// Receive meets as2.Inbox. It returns when a document is durable in the spool,
-// with its message and the answer; a courier puts it into the partner's folder
-// right after that, and if this fails it is tried again later.
-// Of refused messages only so many are kept in a while; the others are
+// Receive keeps a message; it meets as2.Inbox. It returns when a document is
+// durable in the spool, with its message and the answer; a courier puts it into
+// the partner's folder right after that, and if this fails it is tried again
+// later. Of refused messages only so many are kept in a while; the others are
 // answered and forgotten.
 func (b *Inbox) Receive(ctx context.Context, r as2.Received) (*as2.Answer, bool, error) {
-	done, err := b.turns.wait(ctx, turnOf(r.Partner, keyOf(r)))
+	stored, duplicate, err := b.receive(ctx, incomingAS2(r))
+	if stored == nil {
+		return nil, duplicate, err
+	}
+	return stored.AS2, duplicate, err
+}
+
+// ForAS4 is the inbox as AS4 sees it.
+type ForAS4 struct{ *Inbox }
+
+// Receive meets as4.Inbox, and promises what Inbox.Receive does.
+func (b ForAS4) Receive(ctx context.Context, r as4.Received) (*as4.Answer, bool, error) {
+	in, err := b.takenAS4(r)
+	if err != nil {
+		return nil, false, err
+	}
+	stored, duplicate, err := b.receive(ctx, in)
+	if stored == nil {
+		return nil, duplicate, err
+	}
+	return stored.AS4, duplicate, err
+}
+
+// receive keeps a message. The answer is that of the first copy; nil if there
+// was none.
+func (b *Inbox) receive(ctx context.Context, in incoming) (*answer, bool, error) {
+	a := &arrival{incoming: in, key: in.key()}
+	done, err := b.turns.wait(ctx, turnOf(a.Partner, a.key))
 	if err != nil {
 		return nil, false, err
 	}
 	defer done()
 	ctx = context.WithoutCancel(ctx) // what is here whole is kept, even if the partner left
-	a := &arrival{Received: r, key: keyOf(r)}
 	for range maxRaces {
 		answer, duplicate, err := b.decide(ctx, a)
 		if !errors.Is(err, queue.ErrConflict) {
 			return answer, duplicate, err
 		}
 	}
-	return nil, false, fmt.Errorf("inbox: message %.200q of %s changes all the time: %w", r.MessageID, r.Partner, queue.ErrConflict)
+	return nil, false, fmt.Errorf("inbox: message %.200q of %s changes all the time: %w", a.MessageID, a.Partner, queue.ErrConflict)
 }
 
 // arrival is a message with what was made durable of it so far.
 type arrival struct {
-	as2.Received
+	incoming
 	key      string
-	facts    Facts
 	business queue.Business
 	request  string // spool name
 	cut      bool
@@ -67,21 +93,21 @@ func turnOf(partner, key string) string { return partner + "\x00" + key }
 // caller gives for an outbound document is ASCII.
 const keyMark = "←"
 
-// keyOf is the same for messages that are the same to the protocol: From, To
-// and Message-ID (RFC 4130 §5.5). Without a Message-ID the bytes are.
-func keyOf(r as2.Received) string {
+// key is the same for messages that are the same to the protocol: From, To and
+// Message-ID (RFC 4130 §5.5, AS4 §3.2). Without a Message-ID the bytes are.
+func (in incoming) key() string {
 	h := sha256.New()
-	for _, s := range []string{r.From, r.To, r.MessageID} {
+	for _, s := range in.Identity {
 		io.WriteString(h, s)
 		h.Write([]byte{0})
 	}
-	if r.MessageID == "" {
-		io.WriteString(h, r.WireSHA256)
+	if in.MessageID == "" {
+		io.WriteString(h, in.WireSHA256)
 	}
 	return keyMark + hex.EncodeToString(h.Sum(nil))
 }
 
-func (b *Inbox) decide(ctx context.Context, a *arrival) (*as2.Answer, bool, error) {
+func (b *Inbox) decide(ctx context.Context, a *arrival) (*answer, bool, error) {
 	editions, err := b.Store.Editions(ctx, a.Partner, a.key)
 	if err != nil {
 		return nil, false, fmt.Errorf("inbox: look for an earlier copy: %w", err)
@@ -99,7 +125,7 @@ func (b *Inbox) decide(ctx context.Context, a *arrival) (*as2.Answer, bool, erro
 			return nil, false, err
 		}
 		if a.Accepted || record.WireSHA256 == a.WireSHA256 {
-			return record.Answer, true, b.again(ctx, a, e.Message, record)
+			return record.answered(), true, b.again(ctx, a, e.Message, record)
 		}
 	}
 	if !a.Accepted {
@@ -163,7 +189,7 @@ func (b *Inbox) store(a *arrival) error {
 	}
 	defer w.Abort()
 	scanner := edi.NewScanner()
-	if err := copyDocument(w, scanner, a.Received); err != nil {
+	if err := a.Write(w, scanner); err != nil {
 		return fmt.Errorf("inbox: keep a document of %s: %w", a.Partner, err)
 	}
 	other := make(chan error, 1)
@@ -176,26 +202,15 @@ func (b *Inbox) store(a *arrival) error {
 	if err = errors.Join(err, <-other); err != nil {
 		return err
 	}
+	if a.SHA256 == "" {
+		a.SHA256, a.facts.SHA256 = name, name
+	}
 	if name != a.SHA256 || size != a.Size {
 		return fmt.Errorf("inbox: a document of %s came as %s (%d bytes) and reads back as %s (%d bytes)", a.Partner, a.SHA256, a.Size, name, size)
 	}
-	a.payload, a.facts = true, factsOf(a.Received)
+	a.payload = true
 	a.business = a.facts.recognised(scanner.Close())
 	return nil
-}
-
-// copyDocument copies a document, and shows the scanner what its references
-// stand in.
-func copyDocument(w, scanner io.Writer, r as2.Received) error {
-	if r.Root == nil {
-		_, err := io.Copy(io.MultiWriter(w, scanner), r.Payload)
-		return err
-	}
-	if _, err := io.Copy(w, r.Payload); err != nil {
-		return err
-	}
-	_, err := io.Copy(scanner, r.Root)
-	return err
 }
 
 // message begins the row of an inbound message.
@@ -206,8 +221,8 @@ func (b *Inbox) message(a *arrival, editions []queue.Edition) (queue.Message, er
 		return queue.Message{}, err
 	}
 	m := queue.Message{
-		ID: id, Partner: a.Partner, Lane: queue.InboxLane(a.Partner), Kind: queue.KindDocument, Direction: queue.In, Protocol: "as2",
-		Key: a.key, MessageID: a.MessageID, Source: "as2", Payload: queue.Payload{Size: a.Size, FileName: a.FileName, ContentType: a.ContentType},
+		ID: id, Partner: a.Partner, Lane: queue.InboxLane(a.Partner), Kind: queue.KindDocument, Direction: queue.In, Protocol: a.facts.Protocol,
+		Key: a.key, MessageID: a.MessageID, Source: a.facts.Protocol, Payload: queue.Payload{Size: a.Size, FileName: a.FileName, ContentType: a.ContentType},
 		Round: 1, Build: 1, Accepted: now,
 	}
 	if n := len(editions); n > 0 {
@@ -227,7 +242,11 @@ func (b *Inbox) record(ctx context.Context, a *arrival, m *queue.Message, letter
 	if post != nil {
 		a.post = post.Message.ID
 	}
-	record, err := json.Marshal(Record{Facts: a.facts, Answer: a.Answer, Request: a.request, Cut: a.cut, Unread: a.Unread, WireSHA256: a.WireSHA256, Post: a.post, Claims: a.Claims})
+	kept := Record{Facts: a.facts, Request: a.request, Cut: a.cut, Unread: a.Unread, WireSHA256: a.WireSHA256, Post: a.post, Claims: a.Claims}
+	if a.Answer != nil {
+		kept.Answer, kept.AnswerAS4 = a.Answer.AS2, a.Answer.AS4
+	}
+	record, err := json.Marshal(kept)
 	if err != nil {
 		return err
 	}
@@ -252,25 +271,31 @@ func (b *Inbox) record(ctx context.Context, a *arrival, m *queue.Message, letter
 	for _, r := range lined {
 		b.Wake(r.Message.Lane)
 	}
-	b.Log.Info("AS2 message received", keyPartner, m.Partner, keyMessage, m.ID, keyMessageID, m.MessageID, keyState, m.State, keySize, m.Payload.Size, keyDetail, m.Detail)
+	b.Log.Info("message received", keyProtocol, m.Protocol, keyPartner, m.Partner, keyMessage, m.ID, keyMessageID, m.MessageID, keyState, m.State, keySize, m.Payload.Size, keyDetail, m.Detail)
 	return nil
 }
 
 // again takes note of a copy of a message that was accepted before.
 func (b *Inbox) again(ctx context.Context, a *arrival, first queue.Message, record Record) error {
 	b.repeats.WithLabelValues(a.Partner).Inc()
-	other := a.Accepted && (a.SHA256 != first.Payload.SHA256 || a.Size != first.Payload.Size)
+	other := a.Accepted && !a.same(first, record.Facts)
 	if other {
-		b.Log.Warn("another document came under the Message-ID of an AS2 message; the first was kept", keyPartner, a.Partner, keyMessage, first.ID, keyMessageID, first.MessageID)
+		b.Log.Warn("another document came under the Message-ID of a message; the first was kept", keyProtocol, first.Protocol, keyPartner, a.Partner, keyMessage, first.ID, keyMessageID, first.MessageID)
 	} else {
-		b.Log.Info("AS2 message came again", keyPartner, a.Partner, keyMessage, first.ID, keyMessageID, first.MessageID)
+		b.Log.Info("message came again", keyProtocol, first.Protocol, keyPartner, a.Partner, keyMessage, first.ID, keyMessageID, first.MessageID)
 	}
-	if err := b.oweAgain(ctx, first, record.Answer); err != nil {
-		return err
+	if !other || first.Protocol == "as2" {
+		if err := b.oweAgain(ctx, first, record.answered()); err != nil {
+			return err
+		}
 	}
 	now := b.Now()
+	var told error
+	if other && first.Protocol == "as4" {
+		told = as4.ErrReused // AS4 §3.2 speaks of the same message: the receipt of the first is not for this one
+	}
 	if !b.budget.take(fmt.Sprintf("again %s %t", first.ID, other), 1, time.Minute, now) {
-		return nil
+		return told
 	}
 	e := event(first, queue.EventReplayedKey, now, "the same message came again; it got the first answer")
 	if other {
@@ -280,7 +305,16 @@ func (b *Inbox) again(ctx context.Context, a *arrival, first queue.Message, reco
 	if err := b.Store.AddEvents(ctx, e); err != nil {
 		return fmt.Errorf("inbox: record a repeat of %s: %w", first.ID, err)
 	}
-	return nil
+	return told
+}
+
+// same reports whether an accepted message has the document of the first of its
+// Message-ID.
+func (in incoming) same(first queue.Message, facts Facts) bool {
+	if in.SHA256 != "" {
+		return in.SHA256 == first.Payload.SHA256 && in.Size == first.Payload.Size
+	}
+	return slices.EqualFunc(in.facts.Attachments, facts.Attachments, func(a, b Attachment) bool { return a.SHA256 == b.SHA256 && a.Size == b.Size })
 }
 
 // event begins an event about a message.

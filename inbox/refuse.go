@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"edigw/as2"
 	"edigw/fault"
 	"edigw/queue"
 	"edigw/retry"
@@ -27,7 +26,8 @@ const (
 // letter, however often it comes.
 func (b *Inbox) refuse(ctx context.Context, a *arrival, editions []queue.Edition) error {
 	reason, now := reasonOf(a.Reason), b.Now()
-	a.Problem = problemOf(a.Received)
+	a.Problem = problemOf(a.Problem)
+	a.facts.Problem = a.Problem
 	if n := len(editions); n > 0 {
 		if last := editions[n-1]; last.Letter != nil && last.Letter.Reason == reason && last.Letter.Detail == a.Problem {
 			return b.refusedAgain(ctx, last.Message, a.Problem, now)
@@ -45,7 +45,7 @@ func (b *Inbox) refuse(ctx context.Context, a *arrival, editions []queue.Edition
 		if a.request, err = b.keepRequest(a.Header, io.LimitReader(a.Wire, most)); err != nil {
 			return err
 		}
-		a.cut, a.facts = a.WireSize > most, factsOf(a.Received)
+		a.cut = a.WireSize > most
 	}
 	m, err := b.message(a, editions)
 	if err != nil {
@@ -62,8 +62,8 @@ func (b *Inbox) refuse(ctx context.Context, a *arrival, editions []queue.Edition
 }
 
 // problemOf is why a message was refused, bounded.
-func problemOf(r as2.Received) string {
-	return strings.ToValidUTF8(r.Problem[:min(len(r.Problem), maxProblem)], "")
+func problemOf(said string) string {
+	return strings.ToValidUTF8(said[:min(len(said), maxProblem)], "")
 }
 
 // share is how much is kept of a refused request of so many bytes: all of it,
@@ -92,7 +92,7 @@ func (b *Inbox) refusedAgain(ctx context.Context, m queue.Message, problem strin
 	if err != nil {
 		return err
 	}
-	if err := b.oweAgain(ctx, m, record.Answer); err != nil {
+	if err := b.oweAgain(ctx, m, record.answered()); err != nil {
 		return err
 	}
 	if !b.budget.take("again "+m.ID, 1, time.Minute, now) {
@@ -110,7 +110,7 @@ func (b *Inbox) refusedAgain(ctx context.Context, m queue.Message, problem strin
 // log as are kept, and that there are such at all in the ledger, once in a span.
 func (b *Inbox) refusedMany(ctx context.Context, a *arrival, now time.Time) error {
 	if b.budget.take("told "+a.Partner, refusedMost, refusedSpan, now) {
-		b.Log.Warn("AS2 message refused and not kept: too many of this partner", keyPartner, a.Partner, keyMessageID, a.MessageID, keyDetail, a.Problem)
+		b.Log.Warn("message refused and not kept: too many of this partner", keyPartner, a.Partner, keyMessageID, a.MessageID, keyDetail, a.Problem)
 	}
 	if !b.budget.take("many "+a.Partner, 1, refusedSpan, now) {
 		return unkept(a)

@@ -12,15 +12,21 @@ import (
 	"net/textproto"
 
 	"edigw/as2"
+	"edigw/as4"
 	"edigw/fault"
 	"edigw/queue"
 	"edigw/store/spool"
 )
 
-// Opener opens a request that was kept once more, under the settings of today;
-// *as2.Handler is one.
+// Opener opens an AS2 request that was kept once more, under the settings of
+// today; *as2.Handler is one.
 type Opener interface {
 	Reopen(k as2.Kept, take func(as2.Received) error) error
+}
+
+// OpenerAS4 does so with an AS4 request; *as4.Handler is one.
+type OpenerAS4 interface {
+	Reopen(k as4.Kept, take func(as4.Received) error) error
 }
 
 // StillRefused says that a refused message is refused under today's settings
@@ -95,20 +101,34 @@ func (b *Inbox) reopenOnce(ctx context.Context, id string, who asked) error {
 		return err
 	}
 	defer body.Close()
-	err = b.Opener.Reopen(k, func(r as2.Received) error {
+	err = b.openAgain(m.Protocol, k, func(in incoming) error {
 		switch {
-		case r.Partner != m.Partner:
-			return &NotPossible{id, "its AS2 names belong to partner " + r.Partner + " today"}
-		case !r.Accepted:
-			return b.stillRefused(ctx, editions[at], r, who)
+		case in.Partner != m.Partner:
+			return &NotPossible{id, "its names belong to partner " + in.Partner + " today"}
+		case !in.Accepted:
+			return b.stillRefused(ctx, editions[at], in, who)
 		}
-		r.At = record.Facts.Received // it has been here since then
-		return b.accept(ctx, &arrival{Received: r, key: m.Key, request: record.Request, again: &who}, editions)
+		in.At, in.facts.Received = record.Facts.Received, record.Facts.Received // it has been here since then
+		return b.accept(ctx, &arrival{incoming: in, key: m.Key, request: record.Request, again: &who}, editions)
 	})
-	if errors.Is(err, as2.ErrNoAgreement) {
-		return &NotPossible{id, "there is no agreement between its AS2 names today: put the partner's file back first"}
+	if errors.Is(err, as2.ErrNoAgreement) || errors.Is(err, as4.ErrNoPMode) {
+		return &NotPossible{id, "there is no agreement between its names today: put the partner's file back first"}
 	}
 	return err
+}
+
+// openAgain has the receiver of a protocol open a request.
+func (b *Inbox) openAgain(protocol string, k as2.Kept, take func(incoming) error) error {
+	if protocol == "as2" {
+		return b.Opener.Reopen(k, func(r as2.Received) error { return take(incomingAS2(r)) })
+	}
+	return b.OpenerAS4.Reopen(as4.Kept(k), func(r as4.Received) error {
+		in, err := b.takenAS4(r)
+		if err != nil {
+			return err
+		}
+		return take(in)
+	})
 }
 
 // received is the event of an accepted message, and who had it accepted.
@@ -151,7 +171,9 @@ func (b *Inbox) closed(m queue.Message, record Record) string {
 	switch {
 	case m.State != queue.Dead:
 		return "it is " + string(m.State) + " already"
-	case record.Request == "" || b.Opener == nil:
+	case record.Facts.AS4.test(): // refused ones were kept once
+		return "it is a message to the test service and holds no document: discard its letter"
+	case record.Request == "" || m.Protocol == "as2" && b.Opener == nil || m.Protocol == "as4" && b.OpenerAS4 == nil:
 		return "its request was not kept: the partner must send it again"
 	case record.Unread:
 		return "it was refused before its content was read: the partner must send it again"
@@ -206,9 +228,9 @@ func readRequest(f io.ReadSeeker) (k as2.Kept, err error) {
 }
 
 // stillRefused gives a letter the reason of today.
-func (b *Inbox) stillRefused(ctx context.Context, e queue.Edition, r as2.Received, who asked) error {
+func (b *Inbox) stillRefused(ctx context.Context, e queue.Edition, in incoming, who asked) error {
 	m, l := e.Message, *e.Letter
-	l.Reason, l.Detail = reasonOf(r.Reason), problemOf(r)
+	l.Reason, l.Detail = reasonOf(in.Reason), problemOf(in.Problem)
 	m.Detail = l.Detail
 	told := event(m, queue.EventLetterChanged, b.Now(), "opened again and refused again: "+l.Detail)
 	told.Letter, told.Actor = l.ID, who.by
@@ -236,7 +258,7 @@ func (b *Inbox) Processing(ctx context.Context, id string) (Processing, error) {
 	if err != nil {
 		return Processing{}, err
 	}
-	p := Processing{Refused: m.Payload.SHA256 == "", Async: record.Answer != nil && record.Answer.URL != ""}
+	p := Processing{Refused: m.Payload.SHA256 == "", Async: record.owes()}
 	if p.Refused {
 		p.Why = b.closed(m, record)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"edigw/as2"
 	"edigw/queue"
 	"edigw/store/spool"
@@ -335,7 +337,7 @@ func TestWarningAndAttachmentsAreTold(t *testing.T) {
 	h.receive(r)
 	m := h.messages(queue.In)[0]
 	f := h.record(m).Facts
-	if len(f.Attachments) != 2 || f.Attachments[0] != (Attachment{"a.pdf", "application/pdf", 3, digest("pdf")}) || f.Type != "850" || f.Warning != r.Warning {
+	if len(f.Attachments) != 2 || !cmp.Equal(f.Attachments[0], Attachment{Name: "a.pdf", ContentType: "application/pdf", Size: 3, SHA256: digest("pdf")}) || f.Type != "850" || f.Warning != r.Warning {
 		t.Errorf("facts %+v", f)
 	}
 	if m.Business.Type != "850" || m.Payload.SHA256 != digest(body) || !strings.Contains(h.eventText(queue.EventAccepted, m.ID), r.Warning) {

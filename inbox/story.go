@@ -28,7 +28,7 @@ func (b *Inbox) Story(ctx context.Context, id string) (s Story, err error) {
 		return s, fmt.Errorf("inbox: message %s was not received: %w", id, queue.ErrNotFound)
 	}
 	s.Record = record
-	if record.Answer != nil && record.Answer.URL != "" {
+	if record.owes() {
 		editions, err := b.Store.Editions(ctx, m.Partner, receiptKey(m))
 		if err != nil {
 			return s, fmt.Errorf("inbox: look for the receipt of %s: %w", id, err)

@@ -85,7 +85,7 @@ var refusals = []struct {
 	{"several files that are none", nil, Request{ContentType: "multipart/related; boundary=b"}, "ISA*00*", BadParts, "", false, true},
 	{"several files without an end", nil, Request{ContentType: "multipart/related; boundary=b"}, "--b\r\n\r\nISA*00*\r\n", BadParts, "", false, true},
 	{"several files of broken base64", nil, Request{ContentType: "multipart/related; boundary=b"}, "--b\r\nContent-Transfer-Encoding: base64\r\n\r\n!\r\n--b--", BadParts, "", false, true},
-	{"too many files", nil, Request{ContentType: "multipart/related; boundary=b"}, strings.Repeat("--b\r\n\r\n\r\n", 101) + "--b--", BadParts, "", false, true},
+	{"too many files", nil, Request{ContentType: "multipart/related; boundary=b"}, strings.Repeat("--b\r\n\r\n\r\n", 501) + "--b--", BadParts, "", false, true},
 	{"several files, too large", func(h *house, _ *partner.Partner) { h.settings.gateway.Limits.Document = 10 }, Request{ContentType: "multipart/related; boundary=b", Size: -1}, "--b\r\n\r\nISA*00*\r\n--b--", TooLarge, "", false, true},
 	{"several files, test interchange", nil, Request{ContentType: "multipart/related; boundary=b"}, related(x12("000000001", "T", "A", 4)), WrongStage, "stage", false, true},
 	{"disk full, announced", func(h *house, _ *partner.Partner) { h.disk.free = 1 << 20 }, Request{}, "x", DiskFull, "", true, true},

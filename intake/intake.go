@@ -44,7 +44,8 @@ type Settings interface {
 	Partner(id string) (*partner.Partner, bool)
 	IDs() []string // of all partners with a settings file, sorted
 	Gateway() *partner.Gateway
-	Dir() string // of edigw.yaml; the outbox lies beside it
+	Names(id string) (ours, theirs string) // that Message-IDs are made of
+	Dir() string                           // of edigw.yaml; the outbox lies beside it
 }
 
 var (

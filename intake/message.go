@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"cmp"
 	"time"
 
 	"edigw/partner"
@@ -28,7 +27,7 @@ func (a *arrival) message(digest, id string) (queue.Arrival, error) {
 	if p.WarnBy > 0 {
 		m.WarnBy = now.Add(p.WarnBy)
 	}
-	arrival := queue.Arrival{Message: m, Identity: Identity(a.settings.Gateway(), p), Backlog: queue.Backlog(p.Backlog), Now: now, LetterID: letter}
+	arrival := queue.Arrival{Message: m, Identity: Identity(a.settings, p), Backlog: queue.Backlog(p.Backlog), Now: now, LetterID: letter}
 	if p.CheckEnvelope {
 		arrival.Problem = a.doc.report.Problem
 	}
@@ -63,15 +62,10 @@ func protocol(p *partner.Partner) string {
 }
 
 // Identity is what the Message-IDs of documents to a partner are made of
-// (delivery.md §3), at the door and for every later edition. A misconfigured
-// partner accepts too: a name that its file does not give is its id, so that
-// no two partners share a Message-ID.
-func Identity(g *partner.Gateway, p *partner.Partner) queue.Identity {
-	i := queue.Identity{From: g.Identity.AS2, Domain: g.Identity.Domain, Brackets: protocol(p) == "as2"}
-	if p.AS2 != nil {
-		i.From, i.To = cmp.Or(p.AS2.Template.From, i.From), p.AS2.Template.To
-	}
-	i.To = cmp.Or(i.To, p.ID)
+// (delivery.md §3), at the door and for every later edition.
+func Identity(s Settings, p *partner.Partner) queue.Identity {
+	i := queue.Identity{Domain: s.Gateway().Identity.Domain, Brackets: protocol(p) == "as2"}
+	i.From, i.To = s.Names(p.ID)
 	return i
 }
 

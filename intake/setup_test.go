@@ -2,6 +2,7 @@ package intake
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -33,6 +34,15 @@ func (s *settings) Partner(id string) (*partner.Partner, bool) { p, ok := s.part
 func (s *settings) IDs() []string                              { return slices.Sorted(maps.Keys(s.partners)) }
 func (s *settings) Gateway() *partner.Gateway                  { return &s.gateway }
 func (s *settings) Dir() string                                { return s.dir }
+
+// Names are as partner.Snapshot has them.
+func (s *settings) Names(id string) (ours, theirs string) {
+	p := s.partners[id]
+	if p == nil || p.AS2 == nil {
+		return s.gateway.Identity.AS2, id
+	}
+	return cmp.Or(p.AS2.Template.From, s.gateway.Identity.AS2), cmp.Or(p.AS2.Template.To, id)
+}
 
 // clock is a wall clock that only the test moves.
 type clock struct {
