@@ -128,7 +128,9 @@ func (l *line) begin(f *flight, b queue.Build, fresh bool) (begun bool) {
 	e := &entry{decide: func() (*queue.Result, error) { return l.permitted(f, b, fresh), nil }}
 	e.recorded = func(res *queue.Result) {
 		f.m, f.started, begun = *res.Message, f.starting, true
-		l.contacts(f.started)
+		if !f.set.pulled {
+			l.contacts(f.started)
+		}
 	}
 	e.alone = func(res *queue.Result) {
 		if res == nil {
@@ -153,7 +155,10 @@ func (l *line) permitted(f *flight, b queue.Build, fresh bool) *queue.Result {
 		return nil
 	}
 	set, lane := l.settings(), l.lane
-	if set.inOrder() { // the order binds the test too
+	if set.pulled != f.set.pulled { // it goes another way now
+		return nil
+	}
+	if set.inOrder() || set.pulled { // the order binds the test too
 		if h := lane.Breaker.Holder; h != "" && lane.Breaker.Phase == breaker.HalfOpen {
 			lane.Breaker = breaker.Hold(lane.Breaker, f.m.ID)
 		}
@@ -188,7 +193,9 @@ func (l *line) starting(f *flight, b queue.Build, fresh bool, now time.Time, set
 		return nil, err
 	}
 	b.Message, b.Sent = m.ID, true
-	f.build, res.Build = b, &b
+	if f.build = b; b.N > 0 { // else there is nothing that could be sent, and exchange says why
+		res.Build = &b
+	}
 	if fresh {
 		e := queue.Event{At: now, Type: queue.EventBuilt, Partner: m.Partner, Lane: m.Lane, Message: m.ID, Text: "built",
 			Facts: map[string]string{"build": fmt.Sprint(b.N), "size": fmt.Sprint(b.Size)}}

@@ -200,6 +200,37 @@ func TestCannotBuildIsALetter(t *testing.T) {
 	})
 }
 
+// TestAS4Row22ADirectoryThatDoesNotAnswerIsAnAttempt: without wire bytes, and
+// without a word on the document; the breaker learns nothing of it.
+func TestAS4Row22ADirectoryThatDoesNotAnswerIsAnAttempt(t *testing.T) {
+	t.Parallel()
+	down := fault.Outcome{Phase: fault.PhaseResolve, Cause: fault.CauseDirectory, Detail: "the SMP answers 503", AckAsked: fault.AckSync}
+	tries := 0
+	w := &wire{
+		lacks: func(queue.Message) bool { tries++; return tries <= 2 },
+		answer: func(_ queue.Message, n int) reply {
+			if n <= 2 {
+				return reply{o: down}
+			}
+			return reply{o: receipt}
+		},
+	}
+	inBubble(t, w, one(), func(t *testing.T, g *gateway) {
+		m := g.accept("northwind", "INV-1")
+		g.pass(0)
+		if m := g.wantState(m, queue.Waiting); m.Uncertain || m.Build != 0 || m.Detail != down.Detail {
+			t.Errorf("after the first: %+v", m)
+		}
+		g.pass(time.Minute)
+		m = g.wantState(m, queue.Delivered)
+		attempts, _ := g.store.Attempts(t.Context(), m.ID)
+		builds, _ := g.store.Builds(t.Context(), m.ID)
+		if len(attempts) != 3 || attempts[0].Class != retry.Transient || attempts[0].Build != 0 || attempts[2].Build != 1 || len(builds) != 1 || m.Attempts != 3 {
+			t.Errorf("attempts %+v, builds %+v", attempts, builds)
+		}
+	})
+}
+
 func TestNoSpaceToBuildIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	full := true

@@ -32,6 +32,9 @@ type choice struct {
 // start begins at most a burst of exchanges, so that the lanes take turns, or a
 // connection check where a test is due and nothing stands in line.
 func (l *line) start(ctx context.Context, now time.Time, set settings) (time.Time, error) {
+	if set.pulled {
+		return time.Time{}, nil // see HandOut; deadlines have timers of their own
+	}
 	room := l.width(set) - len(l.running)
 	half := l.lane.Breaker.Phase == breaker.HalfOpen
 	if room <= 0 || half && (l.lane.Breaker.Probe != "" || l.checking) || l.s.halting() {

@@ -46,8 +46,10 @@ func (l *line) finish(f *flight, o fault.Outcome, raw string) {
 // landed loads the lane and settles what landed.
 func (l *line) landed(g *landing, m queue.Message) (*queue.Result, error) {
 	if g.at.IsZero() {
-		g.at = l.s.Now() // one instant, so that the network's span begins with the breaker's failures
-		g.network = l.judged(g.o, g.at)
+		g.at = l.s.Now()     // one instant, so that the network's span begins with the breaker's failures
+		if !g.f.set.pulled { // who comes to us says nothing of our way to others
+			g.network = l.judged(g.o, g.at)
+		}
 	}
 	if err := l.load(l.s.base, g.at); err != nil {
 		return nil, err
@@ -97,10 +99,16 @@ func (l *line) settle(ctx context.Context, g *landing, m queue.Message) (*queue.
 	a := queue.AttemptFrom(m, g.o, v, g.f.started, now.Sub(g.f.started))
 	a.Build, a.Probe, a.Raw = g.f.build.N, g.f.permit.Probe, g.raw
 	ours := g.network.state.On() && silent(g.o) // our own network: counts for nobody
-	charged := !ours && g.f.permit.Probe && set.holds(l.lane) && (v.Class == retry.Transient || v.Class == retry.Unknown)
+	charged := !ours && !g.f.set.pulled && g.f.permit.Probe && set.holds(l.lane) && (v.Class == retry.Transient || v.Class == retry.Unknown)
 	applied := v
-	if ours || charged {
+	switch {
+	case ours || charged:
 		applied = uncounted(v)
+	case g.f.set.pulled:
+		applied = handed(v)
+		if v.Signal = fault.SignalNone; g.f.permit.Probe && applied.Class == v.Class && v.Class != retry.Unknown {
+			v.Signal = fault.SignalSuccess // an operator had tripped the breaker, and the cool-down is over
+		}
 	}
 	res, err := l.apply(ctx, g, m, &a, applied, g.f.set)
 	if err != nil {
@@ -149,6 +157,18 @@ func uncounted(v retry.Verdict) retry.Verdict {
 		v.Class = retry.NotAnAttempt
 	}
 	return v
+}
+
+// handed is a verdict on a message that the partner fetched: no attempt, since he
+// asked and not we. What broke off is in line again at once, unless on_unknown
+// says otherwise; what cannot be read here is our own fault as ever.
+func handed(v retry.Verdict) retry.Verdict {
+	switch v.Class {
+	case retry.Accepted, retry.Success, retry.Configuration:
+		v.Signal = fault.SignalNone
+		return v
+	}
+	return uncounted(v)
 }
 
 // apply is what the outcome does to the message. After it left `sending` only

@@ -43,6 +43,9 @@ func (s *Scheduler) Overlay(m queue.Message, position int) queue.Shown {
 		return wait(queue.WhyUndo, m.NextAt)
 	}
 	b := lane.Breaker
+	if set.pulled && b.Phase != breaker.Open {
+		return queue.Shown{State: queue.Waiting, Why: queue.WhyPull}
+	}
 	switch {
 	case b.Phase == breaker.Open && b.Holder == m.ID:
 		return wait(queue.WhyBreaker, b.ReopenAt)

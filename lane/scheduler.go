@@ -38,7 +38,9 @@ type Sender interface {
 	// fresh if it was built just now. A failure of our own side is an Outcome
 	// with PhaseNone: with CauseStopped it passes by itself (no space left,
 	// a store that does not answer now, ctx ended) and m is tried again, with
-	// any other m becomes a letter. It bounds by itself how much is computed
+	// any other m becomes a letter. A Build without a number and no failure:
+	// what it takes to build m cannot be had from others now, which Exchange
+	// tells as the outcome of an attempt. It bounds by itself how much is computed
 	// at once.
 	Prepare(ctx context.Context, m queue.Message, builds []queue.Build) (b queue.Build, fresh bool, fail *fault.Outcome)
 	// Exchange sends b once and reads the answer. raw is the spool name of an

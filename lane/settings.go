@@ -19,6 +19,7 @@ type settings struct {
 	breaker breaker.Policy
 	ackWait time.Duration
 	keep    bool // after_deadline: keep
+	pulled  bool // the partner fetches: nothing starts by itself
 }
 
 // usualWait is how long an acknowledgement may take where no settings say so:
@@ -52,6 +53,12 @@ func (l *line) settings() settings {
 	if p.AS2 != nil && p.AS2.Wait > 0 {
 		set.ackWait = p.AS2.Wait
 	}
+	if p.AS4 != nil {
+		if p.AS4.Wait > 0 {
+			set.ackWait = p.AS4.Wait
+		}
+		set.pulled = l.kind == queue.KindDocument && p.AS4.Pulled()
+	}
 	return set
 }
 
@@ -69,7 +76,7 @@ func (set settings) width() int {
 
 // holds reports whether messages wait out an open breaker.
 func (set settings) holds(lane queue.Lane) bool {
-	return set.lane.OnOpen == partner.OpenHold || lane.Breaker.Manual || lane.Kind != queue.KindDocument
+	return set.lane.OnOpen == partner.OpenHold || lane.Breaker.Manual || lane.Kind != queue.KindDocument || set.pulled
 }
 
 // buries reports whether messages of an open lane become letters.
@@ -77,7 +84,7 @@ func (set settings) buries(lane queue.Lane) bool { return !set.holds(lane) }
 
 // rules is what steers queue.Next for m.
 func (set settings) rules(m queue.Message) queue.Rules {
-	return queue.Rules{Retry: set.retry, OnUnknown: set.lane.OnUnknown, AckAsked: m.AckAsked, AckWait: set.ackWait, KeepOverdue: set.keep}
+	return queue.Rules{Retry: set.retry, OnUnknown: set.lane.OnUnknown, AckAsked: m.AckAsked, AckWait: set.ackWait, KeepOverdue: set.keep, Pulled: set.pulled}
 }
 
 // obstacle is what keeps a whole lane from sending, breaker apart.
@@ -103,7 +110,7 @@ func (l *line) obstacle(now time.Time, iso queue.Isolation) obstacle {
 		return obstacle{queue.LaneStopped, lane.Stop.Until, lane.Stop.Reason}
 	case lane.Fix != nil:
 		return obstacle{state: queue.LaneNeedsFix, note: lane.Fix.Detail}
-	case iso.On() && !l.own():
+	case iso.On() && !l.own() && !set.pulled: // who comes to us needs no way of ours
 		return obstacle{state: queue.LaneIsolated}
 	}
 	if open, why, until, note := set.lane.Calendar.Open(now); !open {

@@ -46,14 +46,14 @@ func (s *Scheduler) candidate(last string) string {
 	present := map[string]bool{}
 	for _, l := range lines {
 		present[l.partner] = true
-		if o := l.obstacle(now, queue.Isolation{}); o.state == "" {
+		if o := l.obstacle(now, queue.Isolation{}); o.state == "" && !l.settings().pulled {
 			ids = append(ids, l.partner)
 		}
 	}
 	if len(ids) == 0 {
 		for _, id := range s.Partners.IDs() {
 			p, ok := s.Partners.Partner(id)
-			if !ok || p.Misconfigured || present[id] {
+			if !ok || p.Misconfigured || present[id] || p.AS4 != nil && p.AS4.Pulled() {
 				continue
 			}
 			if open, _, _, _ := p.Lane.Calendar.Open(now); open {

@@ -47,6 +47,7 @@ type wire struct {
 	check  func(partner string) fault.Outcome
 	judge  fault.Outcome
 	broken func(m queue.Message) *fault.Outcome // Prepare fails
+	lacks  func(m queue.Message) bool           // what it takes to build cannot be had from others now
 	panics func(m queue.Message) bool
 	full   bool                                // receipts cannot be kept
 	builds func(m queue.Message) time.Duration // how long Prepare takes
@@ -75,6 +76,9 @@ func (w *wire) Prepare(_ context.Context, m queue.Message, builds []queue.Build)
 	}
 	if n := len(builds); n > 0 {
 		return builds[n-1], false, nil
+	}
+	if w.lacks != nil && w.lacks(m) {
+		return queue.Build{AckAsked: fault.AckSync}, false, nil
 	}
 	asked := fault.AckSync
 	if w.async {

@@ -3,62 +3,25 @@ package as2sender
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
-	"io/fs"
 
 	"edigw/as2"
-	"edigw/fault"
 	"edigw/internal/rawmime"
-	"edigw/store/spool"
 )
 
 // maxPartHead bounds the header of the part that holds a receipt's signature.
 const maxPartHead = 64 << 10
 
-// readReceipt takes the receipt that settled the message: the last trusted one,
-// a positive one first, or else the last that came at all.
-func (e *evidence) readReceipt() error {
-	best := 0
-	for i := range e.attempts {
-		a, rank := &e.attempts[i], 1
-		if a.Raw == "" {
-			continue
-		}
-		if a.Ack != nil && a.Ack.Verdict == fault.AckTrusted {
-			rank = 2
-			if a.Ack.Positive {
-				rank = 3
-			}
-		}
-		if rank >= best {
-			best, e.attempt = rank, a
-		}
+// takeReceipt reads the receipt, if there is one.
+func (e *proof) takeReceipt() {
+	if e.Attempt == nil {
+		return
 	}
-	if e.attempt == nil {
-		e.lacks("No receipt is on file, so nothing here is signed by the partner.")
-		return nil
-	}
-	f, err := e.sender.Spool.Open(spool.Receipt, e.attempt.Raw)
-	if errors.Is(err, fs.ErrNotExist) {
-		e.lacks("The receipt of attempt %d is not kept any more (retention).", e.attempt.N)
-		e.attempt = nil
-		return nil
-	} else if err != nil {
-		return err
-	}
-	defer f.Close()
-	if e.receipt, err = as2.ReadReceipt(f); err != nil {
-		e.lacks("The receipt of attempt %d is damaged: %v.", e.attempt.N, err)
-		e.attempt = nil
-		return nil
-	}
-	e.mdn, _ = as2.ParseMDN(e.receipt.Header, e.receipt.Body)
-	e.part, e.signature = splitSigned(e.receipt)
+	e.mdn, _ = as2.ParseMDN(e.Receipt.Header, e.Receipt.Body)
+	e.part, e.signature = splitSigned(e.Receipt)
 	if e.signature == nil {
-		e.lacks("The receipt is not signed.")
+		e.Lacks("The receipt is not signed.")
 	}
-	return nil
 }
 
 // splitSigned gives the part of a multipart/signed receipt that is signed, and
@@ -95,26 +58,13 @@ func splitSigned(r as2.Receipt) (part, signature []byte) {
 	return part, signature
 }
 
-// writeReceipt writes the receipt without what lets somebody pose as the
-// partner: the token of its URL, and cookies.
-func (e *evidence) writeReceipt() error {
-	if e.attempt == nil {
-		return nil
-	}
-	shown := as2.Receipt{Header: e.receipt.Header.Clone(), Body: e.receipt.Body}
-	shown.Header.Del("Set-Cookie")
-	w, err := e.create(receiptFile)
-	if err != nil {
+// writeReceipt writes the receipt, and its signature in pieces.
+func (e *proof) writeReceipt() error {
+	if err := e.PutReceipt(); err != nil || e.signature == nil {
 		return err
 	}
-	if err := shown.Write(w); err != nil {
+	if err := e.Put(signedPartFile, e.part); err != nil {
 		return err
 	}
-	if e.signature == nil {
-		return nil
-	}
-	if err := e.put(signedPartFile, e.part); err != nil {
-		return err
-	}
-	return e.put(signatureFile, e.signature)
+	return e.Put(signatureFile, e.signature)
 }

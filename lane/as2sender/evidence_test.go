@@ -1,14 +1,12 @@
 package as2sender
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -21,83 +19,27 @@ import (
 	"edigw/as2"
 	"edigw/fault"
 	"edigw/internal/testpki"
+	"edigw/lane/evidence"
+	"edigw/lane/evidence/evidencetest"
 	"edigw/queue"
 	"edigw/retry"
 	"edigw/store/spool"
 )
 
-func readFile(t *testing.T, elem ...string) string {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(elem...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 // unzipped writes the evidence of a message and unpacks it.
 func (h *house) unzipped(m queue.Message) (dir string, names []string) {
 	h.t.Helper()
-	var b bytes.Buffer
-	if err := h.sender.Evidence(h.t.Context(), &b, m, h.attempts, h.builds); err != nil {
-		h.t.Fatal(err)
-	}
-	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	dir = h.t.TempDir()
-	if err := os.CopyFS(dir, z); err != nil {
-		h.t.Fatal(err)
-	}
-	for _, f := range z.File {
-		names = append(names, f.Name)
-	}
-	slices.Sort(names)
-	return dir, names
+	return evidencetest.Unzip(h.t, func(w io.Writer) error {
+		return h.sender.Evidence(h.t.Context(), w, m, h.attempts, h.builds)
+	})
 }
 
-// commandsOf are the commands of VERIFY.txt, as a stranger would copy them.
-func commandsOf(t *testing.T, dir string) []string {
-	t.Helper()
-	var out []string
-	for line := range strings.Lines(readFile(t, dir, "VERIFY.txt")) {
-		if command, ok := strings.CutPrefix(line, "    "); ok {
-			out = append(out, strings.TrimSpace(command))
-		}
-	}
-	return out
-}
+func readFile(t *testing.T, elem ...string) string { return evidencetest.Read(t, elem...) }
 
-// check runs the commands in a shell and returns those that fail.
-func check(t *testing.T, dir string) (failed []string) {
+// check runs the commands of VERIFY.txt and gives those that fail.
+func check(t *testing.T, dir string) []string {
 	t.Helper()
-	for _, program := range []string{"openssl", "sh"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("EDIGW_REQUIRE") == "all" {
-				t.Fatalf("%s is missing and EDIGW_REQUIRE=all", program)
-			}
-			t.Skipf("%s is missing", program)
-		}
-	}
-	for _, command := range commandsOf(t, dir) {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-		cmd.Dir = dir
-		if err := cmd.Run(); err != nil {
-			failed = append(failed, command)
-		}
-	}
-	return failed
-}
-
-// flip changes one bit of a file.
-func flip(t *testing.T, name string, at int) {
-	t.Helper()
-	b := []byte(readFile(t, name))
-	b[(at+len(b))%len(b)] ^= 1
-	if err := os.WriteFile(name, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	return evidencetest.Failing(t, dir, "openssl")
 }
 
 func delivered(m queue.Message) queue.Message {
@@ -152,7 +94,7 @@ func TestRow77StrangerCanVerifyWithOpenSSL(t *testing.T) {
 			if strings.Contains(readFile(t, dir, "README.txt"), "Missing") {
 				t.Errorf("something is missing:\n%s", readFile(t, dir, "README.txt"))
 			}
-			if n := len(commandsOf(t, dir)); n != test.commands {
+			if n := len(evidencetest.Commands(t, dir)); n != test.commands {
 				t.Errorf("%d commands, want %d", n, test.commands)
 			}
 			if failed := check(t, dir); len(failed) > 0 {
@@ -163,11 +105,11 @@ func TestRow77StrangerCanVerifyWithOpenSSL(t *testing.T) {
 					if file == "receipt-signature.p7s" && at == 0 {
 						continue // no signature at all then
 					}
-					flip(t, filepath.Join(dir, file), at)
+					evidencetest.Flip(t, filepath.Join(dir, file), at)
 					if failed := check(t, dir); len(failed) == 0 {
 						t.Errorf("all is well with a changed bit in %s", file)
 					}
-					flip(t, filepath.Join(dir, file), at)
+					evidencetest.Flip(t, filepath.Join(dir, file), at)
 				}
 			}
 		})
@@ -227,7 +169,7 @@ func TestReadmeAndSettingsTellTheFacts(t *testing.T) {
 	for _, want := range []string{
 		"Message-ID:          <01jdocument@edi.acme.example>\n", "Key:                 INV-20931\n", "Partner:             northwind\n",
 		"ACME-AS2, NORTHWIND\n", "SHA-256 " + m.Payload.SHA256 + "\n", "invoice 20931\n", "Proof:               receipt\n",
-		"Accepted:            " + instant(m.Accepted) + "\n", "Delivered:           " + instant(m.Finished) + "\n",
+		"Accepted:            " + evidence.Instant(m.Accepted) + "\n", "Delivered:           " + evidence.Instant(m.Finished) + "\n",
 		"Digest expected:     " + mic.String() + "\n", "Digest received:     " + mic.Value, "automatic-action/MDN-sent-automatically; processed\n",
 		"Receipt of:          attempt 2,", "transient, reached connect, refused: refused Message-ID: forged\n", "success, reached done, HTTP 200, receipt trusted:",
 	} {

@@ -323,7 +323,7 @@ func TestClientIsMadeAnewOnlyForOtherSettings(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	get := func() *http.Client {
-		c, _, err := h.sender.client(h.settings.Load(), "northwind")
+		c, _, err := h.sender.desk.Client(h.settings.Load(), "northwind")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,11 +338,6 @@ func TestClientIsMadeAnewOnlyForOtherSettings(t *testing.T) {
 	h.load()
 	if get() == first {
 		t.Error("the old client for another time-out")
-	}
-	h.clock = h.clock.Add(3 * idle)
-	h.sender.clients.put("other", "key", &http.Client{})
-	if len(h.sender.clients.held) != 1 {
-		t.Errorf("%d clients are kept", len(h.sender.clients.held))
 	}
 }
 

@@ -1,6 +1,7 @@
 package as2sender
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -77,8 +78,8 @@ listen: {partners: {address: "127.0.0.1:0", base_url: "https://edi.acme.example"
 	}
 	h.sender = New(Options{Settings: h.settings.Load, Spool: h.spool, Builds: h, Now: h.now, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {
-		for _, c := range h.sender.clients.held {
-			c.http.CloseIdleConnections()
+		if c, _, err := h.sender.desk.Client(h.settings.Load(), "northwind"); err == nil {
+			c.CloseIdleConnections()
 		}
 	})
 	return h
@@ -189,7 +190,7 @@ func (h *house) note(a queue.Attempt) {
 // keep puts a receipt into the spool as it is kept.
 func (h *house) keep(r as2.Receipt) string {
 	h.t.Helper()
-	raw, err := h.sender.keep(r)
+	raw, err := h.sender.desk.Keep(r.Write)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -332,7 +333,7 @@ func (c *cabinet) failure() error {
 }
 
 func (c *cabinet) Put(_ context.Context, kind, name string, body []byte, _ time.Time) error {
-	c.bodies[kind+name] = body
+	c.bodies[kind+name] = bytes.Clone(body)
 	return nil
 }
 
@@ -365,5 +366,5 @@ func (h *house) reopen(c *cabinet) {
 	if h.spool, err = spool.Open(filepath.Join(h.dir, "spool"), c); err != nil {
 		h.t.Fatal(err)
 	}
-	h.sender.Spool = h.spool
+	h.sender = New(Options{Settings: h.settings.Load, Spool: h.spool, Builds: h, Now: h.now, Log: slog.New(slog.DiscardHandler)})
 }

@@ -1,4 +1,4 @@
-package as2sender
+package wire
 
 import (
 	"net/http"
@@ -28,19 +28,20 @@ type client struct {
 	used time.Time
 }
 
-// client gives the HTTP client for a partner under the settings in force.
-func (s *Sender) client(snapshot *partner.Snapshot, id string) (*http.Client, exchange.Limits, error) {
-	now := s.Now()
+// Client gives the HTTP client for a partner under the settings in force, and
+// the bounds of an exchange. The error is that of partner.Snapshot.Transport.
+func (d *Desk) Client(snapshot *partner.Snapshot, id string) (*http.Client, exchange.Limits, error) {
+	now := d.now()
 	key := snapshot.TransportKey(id, now)
 	p, _ := snapshot.Partner(id)
-	limits := exchange.Limits{Now: s.Now}
+	limits := exchange.Limits{Now: d.now}
 	if p != nil {
 		limits.Send, limits.Response = p.Timeout.Send, p.Timeout.Response
 	}
-	if c := s.clients.get(id, key); c != nil {
+	if c := d.clients.get(id, key); c != nil {
 		return c, limits, nil
 	}
-	settings, err := snapshot.Transport(id, s.Now)
+	settings, err := snapshot.Transport(id, d.now)
 	if err != nil {
 		return nil, limits, err
 	}
@@ -48,7 +49,7 @@ func (s *Sender) client(snapshot *partner.Snapshot, id string) (*http.Client, ex
 	if err != nil {
 		return nil, limits, err
 	}
-	return s.clients.put(id, key, c), limits, nil
+	return d.clients.put(id, key, c), limits, nil
 }
 
 // get gives the held client if it was made from key.
