@@ -63,6 +63,8 @@ func TestEventsOpenTheIncidentsOfTheTable(t *testing.T) {
 		"warn-by and overdue are tickets":               {[]queue.Event{event(queue.EventWarnBy, "a"), event(queue.EventOverdue, "a")}, []string{"warn-by/a/ ticket", "overdue/a/ ticket"}},
 		"contradicting receipts are a ticket":           {[]queue.Event{event(queue.EventAckConflict, "a")}, []string{"contradiction/a/ ticket"}},
 		"a receipt without evidence is a ticket":        {[]queue.Event{event(queue.EventEvidenceLost, "a")}, []string{"evidence/a/ ticket"}},
+		"fetching that fails is a ticket":               {[]queue.Event{event(queue.EventFetchFailed, "a", "why", "refused"), event(queue.EventFetchFailed, "a", "why", "refused")}, []string{"fetch/a/ ticket"}},
+		"fetching that works opens nothing":             {[]queue.Event{event(queue.EventFetchWorks, "a")}, nil},
 		"lock-outs of all names are one ticket":         {[]queue.Event{event(queue.EventSignIn, "", "user", "kim", "locked", "true"), event(queue.EventSignIn, "", "user", "root", "locked", "true")}, []string{"lock-out/*/ ticket"}},
 		"a sign-in is nothing":                          {[]queue.Event{event(queue.EventSignIn, "")}, nil},
 		"an operator's stop is nothing":                 {[]queue.Event{event(queue.EventLaneStopped, "a")}, nil},
@@ -325,5 +327,27 @@ func TestEveryKindHasMannersAndWords(t *testing.T) {
 		if !kinds[k] {
 			t.Errorf("no event leads to %s", k)
 		}
+	}
+}
+
+// TestFetchingEndsByItsEvent: only that tells the end, of that partner alone; and
+// while a partner is down nobody is told that he cannot be fetched from.
+func TestFetchingEndsByItsEvent(t *testing.T) {
+	t.Parallel()
+	b, _ := Fold(Book{}, []queue.Event{event(queue.EventFetchFailed, "a", "why", "refused"), event(queue.EventFetchFailed, "b"), event(queue.EventFetchWorks, "a")}, pace, t0)
+	stages := map[string]Stage{}
+	for _, in := range b.Incidents {
+		in = Advance(in, Situation{}, pace, t0.Add(time.Minute))
+		stages[in.Partner] = in.Stage
+	}
+	if d := cmp.Diff(map[string]Stage{"a": Over, "b": Running}, stages); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	down := Incident{ID: "OUT-1", Kind: KindOutage, Partner: "b", Stage: Running}
+	if by, yes := inhibited(b.Incidents[1], []Incident{down}); !yes || by != "OUT-1" {
+		t.Error("told beside the outage")
+	}
+	if _, yes := inhibited(b.Incidents[0], []Incident{down}); yes {
+		t.Error("another partner's outage keeps it from being told")
 	}
 }

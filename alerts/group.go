@@ -137,7 +137,7 @@ func (f *folding) touchOne(i int, r rule, e queue.Event) {
 	switch {
 	case e.Type == queue.EventLetterClosed && (r.kind == KindOutage || r.kind == KindLetters && in.reason() == e.Facts["reason"]):
 		in = in.count(e.Facts["as"])
-	case r.kind == KindStore, r.kind == KindChannel,
+	case r.kind == KindStore, r.kind == KindChannel, r.kind == KindFetch,
 		r.kind == KindSettings && in.Partner == "" && e.Partner == "" && e.Facts["bad"] != "true":
 		in = in.over(e.At)
 	}

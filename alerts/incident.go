@@ -12,10 +12,11 @@
 // An event opens or touches an incident (table rules); whether it is over is
 // read from the store, not from events, so that a lost or reordered fact
 // cannot leave an incident standing. Facts that an event may carry are used if
-// they are there: `cause`, `reason`, `as`, `proof`, `file`, `mistakes`. Two
+// they are there: `cause`, `reason`, `as`, `proof`, `file`, `mistakes`. Some
 // types have an end that only an event can tell: `store-trouble` and
-// `alert-channel` with the fact state=ok; `settings` without a partner ends
-// what `settings-bad` without a partner began, unless its fact `bad` is true.
+// `alert-channel` with the fact state=ok, `fetch-failed` with `fetch-works`;
+// `settings` without a partner ends what `settings-bad` without a partner
+// began, unless its fact `bad` is true.
 package alerts
 
 import (
@@ -50,6 +51,7 @@ const (
 	KindIsolated      Kind = "isolated"      // our own network
 	KindStore         Kind = "store"         // the store cannot commit
 	KindChannel       Kind = "channel"       // an alert channel fails
+	KindFetch         Kind = "fetch"         // messages that a partner holds for us cannot be fetched
 	KindHealth        Kind = "dlq-health"    // dead letters over a bound
 	KindKeyReused     Kind = "key-reused"    // a producer uses one key for two documents
 	KindContradiction Kind = "contradiction" // receipts that contradict each other

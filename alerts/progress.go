@@ -115,8 +115,8 @@ func inhibited(in Incident, all []Incident) (by string, yes bool) {
 	for _, o := range all {
 		switch {
 		case o.Stage != Running:
-		case o.Kind == KindIsolated && (in.Kind == KindOutage || in.Kind == KindDeadline || lost),
-			o.Kind == KindOutage && o.Partner == in.Partner && (lost || in.Kind == KindDeadline && o.names(in)):
+		case o.Kind == KindIsolated && (in.Kind == KindOutage || in.Kind == KindDeadline || in.Kind == KindFetch || lost),
+			o.Kind == KindOutage && o.Partner == in.Partner && (lost || in.Kind == KindFetch || in.Kind == KindDeadline && o.names(in)):
 			return o.ID, true
 		}
 	}

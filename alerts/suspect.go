@@ -50,6 +50,7 @@ var suspects = map[string]suspect{
 var received = map[string]suspect{
 	string(fault.ReasonSignature): {"received, and refused by us: signature or encryption", "theirs or ours: a certificate or a setting changed on one side", "read why we refused, mend that, then Process again", false},
 	string(fault.ReasonFormat):    {"received, and refused by us", "theirs, unless the text names a setting", "read why we refused, tell them or correct the setting, then Process again", false},
+	string(fault.ReasonRejected):  {"received, and refused by us: not settled", "theirs or ours: a service, action or agreement that one side changed", "ask who is right, settle it, then Process again", false},
 	string(fault.ReasonLocal):     {"received, and not handed on: our side", "ours: the folder, the disk or a setting", "repair what the text names, then Hand on again", false},
 }
 
@@ -139,4 +140,5 @@ var uses = map[string]struct{ name, stops string }{
 	partner.UseTLSServer: {"TLS certificate of our listener", "everything that partners send us"},
 	partner.UseTLSTrust:  {"TLS certificate of their server", "everything we send them: we no longer trust their server"},
 	partner.UseTLSIn:     {"TLS client certificate of theirs", "everything they send us: our server lets them in no more"},
+	partner.UseAuthority: {"authority of their signatures", "receipts are no longer trusted, their documents are refused"},
 }

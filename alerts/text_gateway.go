@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"strings"
 	"time"
 
 	"edigw/internal/words"
@@ -19,6 +20,7 @@ var drafts = map[Kind]func(telling) draft{
 	KindIsolated:      draftIsolated,
 	KindStore:         draftStore,
 	KindChannel:       draftChannel,
+	KindFetch:         draftFetch,
 	KindHealth:        draftHealth,
 	KindKeyReused:     noted(": key used twice with other content", "ours: the producer uses one key for two documents", "have the producer give each document its own key"),
 	KindContradiction: noted(": receipts contradict each other", "theirs", "ask the partner what became of the document"),
@@ -35,6 +37,7 @@ var drafts = map[Kind]func(telling) draft{
 var what = map[Kind]string{
 	KindBlocked: "the lane's stop", KindOrphaned: "the missing settings file", KindSettings: "the settings file",
 	KindLockout: "the lock-out", KindCertificate: "the certificate", KindHealth: "the dead-letter queue", KindDeadline: "the deadline",
+	KindFetch: "fetching their messages",
 }
 
 // noted is the text of kinds that gather single facts.
@@ -258,6 +261,43 @@ func draftLockout(t telling) draft {
 		"Ten wrong passwords for a name lock it for 15 min, also for the right one.",
 		"Likely side: somebody forgot a password, or somebody tries passwords. The audit page shows from where.",
 	}, do: []string{"ask that person", "edigw user passwd lifts the lock", "keep the console away from networks that need not reach it"}}
+}
+
+// draftFetch tells what keeps from us what a partner holds for us: nobody else
+// notices that nothing comes.
+func draftFetch(t telling) draft {
+	if t.in.News == NewsOver {
+		return draft{}
+	}
+	f, since := t.in.Facts, t.in.Opened
+	if at, err := time.Parse(time.RFC3339, f["since"]); err == nil {
+		since = at
+	}
+	side := "theirs"
+	if f["side"] == "ours" {
+		side = "ours"
+	}
+	d := draft{news: ": their messages cannot be fetched since " + t.clock(since)}
+	d.line = trimColon(d.news) + " · side: " + side
+	d.lines = []string{
+		sentence(upper(f["why"])),
+		"What they hold for us stays there: nothing is lost, and nothing arrives. It is tried again by itself.",
+		"Likely side: " + side + ".",
+	}
+	call := t.call()
+	if side == "ours" {
+		call = ""
+	}
+	d.do = trim(f["do"], call)
+	return d
+}
+
+// upper begins a sentence.
+func upper(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 func draftHealth(t telling) draft {

@@ -56,7 +56,7 @@ func TestAReceivedMessageTellsHowItCame(t *testing.T) {
 		From: "NORTHWIND", To: "ACME-AS2", Signed: true, Encrypted: true, Signer: "ab12", MIC: "abc=, sha256", Disposition: "automatic-action/MDN-sent-automatically; processed",
 		Receipt: receivedReceipt{How: "posted", URL: "https://as2.northwind.example/mdn", Message: &follower{receipt.ID, "queued", ""}},
 		Webhook: &follower{post.ID, "dead", post.Letter}, Folder: "inbox/northwind/2026-12-01/order.x12", Request: "whole",
-		Files: []InboundFile{{1, "order.x12", "application/edi-x12", 12, "ff"}},
+		Files: []InboundFile{{1, "order.x12", "application/edi-x12", 12, "ff", nil}},
 	}
 	equal(t, "received", want, got.Received)
 	if strings.Contains(string(page.body), "secret") {

@@ -168,13 +168,41 @@ func (a *API) whole(ctx context.Context, m queue.Message) (v wholeMessage, err e
 	if err != nil {
 		return v, err
 	}
-	if v.Received, err = a.viewInbound(ctx, m, events); err != nil {
+	if v.Received, v.AS4, err = a.viewInbound(ctx, m, events); err != nil {
+		return v, err
+	}
+	if v.AS4 == nil {
+		v.AS4 = SentHeader(m, builds)
+	}
+	if err := a.addSignals(ctx, m, &v, builds); err != nil {
 		return v, err
 	}
 	v.Timeline = listOf(events, "", viewEvent).Items
 	v.Builds = listOf(builds, "", viewBuild).Items
 	v.Letters = listOf(letters, "", viewLetter).Items
 	return v, nil
+}
+
+// addSignals adds to the exchanges of an AS4 message what the kept signals say.
+func (a *API) addSignals(ctx context.Context, m queue.Message, v *wholeMessage, builds []queue.Build) error {
+	attempts, err := a.attempts(ctx, m)
+	if err != nil {
+		return err
+	}
+	signals, err := a.SignalsOf(ctx, m, attempts, builds)
+	if err != nil {
+		return err
+	}
+	for i := range v.Attempts {
+		t := &v.Attempts[i]
+		if s := signals[t.N]; s != nil && t.Ack != nil {
+			t.Ack.References, t.Ack.Problem = AcknowledgedBy(s, builds, t.Build), s.Problem
+			if all := ErrorsOf(s); len(all) > 0 {
+				t.Ack.Errors = all
+			}
+		}
+	}
+	return nil
 }
 
 func (a *API) cancel(c *call) error {

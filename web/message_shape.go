@@ -15,7 +15,7 @@ type message struct {
 	Partner       string      `json:"partner"`
 	Protocol      string      `json:"protocol"`
 	Direction     string      `json:"direction" enum:"out,in"`
-	Kind          string      `json:"kind" enum:"document,receipt,webhook" doc:"receipt: an asynchronous MDN that we owe; webhook: a received document on its way to a webhook"`
+	Kind          string      `json:"kind" enum:"document,receipt,webhook" doc:"receipt: one that we owe and post by itself; webhook: a received document on its way to a webhook"`
 	State         string      `json:"state"`
 	Why           string      `json:"why" doc:"what it waits for"`
 	NextAt        *time.Time  `json:"next_at"`
@@ -71,9 +71,13 @@ type acknowledgement struct {
 	Verdict     string `json:"verdict" doc:"trusted, or why it is not"`
 	Positive    bool   `json:"positive"`
 	Disposition string `json:"disposition"`
-	EBMS        string `json:"ebms,omitempty"`
+	EBMS        string `json:"ebms,omitempty" doc:"code of the error, or of a SOAP fault"`
 	Signer      string `json:"signer" doc:"SHA-256 fingerprint"`
 	Detail      string `json:"detail"`
+
+	References []Acknowledged `json:"references,omitempty" doc:"AS4, of one message: digests that we sent, and that the receipt names"`
+	Errors     []EBMSError    `json:"errors,omitempty" doc:"AS4: with their explanation"`
+	Problem    string         `json:"problem,omitempty" doc:"AS4, of one message: why it is no receipt that can be believed"`
 }
 
 // reference is a business reference on the wire.
@@ -88,6 +92,7 @@ type wholeMessage struct {
 	Timeline []event   `json:"timeline" doc:"the newest 1,000, oldest first"`
 	Builds   []build   `json:"builds"`
 	Letters  []letter  `json:"letters" doc:"oldest first"`
+	AS4      *Header   `json:"as4,omitempty" doc:"what the header of an AS4 message says"`
 	Received *received `json:"received,omitempty" doc:"of a received message: how it came, and what we answered"`
 }
 
@@ -129,6 +134,9 @@ func viewAttempt(t queue.Attempt) attempt {
 		}
 		if k.Text != "" {
 			v.Ack.Disposition += ": " + k.Text
+		}
+		if k.EBMS != "" {
+			v.Ack.Errors = []EBMSError{ExplainCode(k.EBMS, "", "", k.Detail)}
 		}
 	}
 	return v

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -73,6 +74,7 @@ type wholePartner struct {
 	Schedule string            `json:"schedule" doc:"of retries, in words"`
 	Besides  []sideLane        `json:"other_lanes" doc:"of receipts that we owe and of the webhook: those in which something waits"`
 	Charged  []charge          `json:"failed_tests" doc:"tests that were charged to the lane, newest last"`
+	PMode    []partner.Term    `json:"p_mode,omitempty" doc:"AS4: what is settled, by the names of the standard"`
 	Settings []partner.Setting `json:"settings" doc:"what is in force, and where it comes from"`
 	Test     *check            `json:"test,omitempty" doc:"of a connection test: what it found"`
 }
@@ -207,7 +209,7 @@ func (a *API) answerPartner(c *call, found *check) error {
 	}
 	v := wholePartner{partnerState: a.viewPartner(settings, id, d), Charged: []charge{}, Settings: append([]partner.Setting{}, settings.Effective(id)...), Test: found}
 	if known {
-		v.Owner, v.Schedule = owner(p.Owner), p.Schedule()
+		v.Owner, v.Schedule, v.PMode = owner(p.Owner), p.Schedule(), settings.Terms(id, a.Now())
 	}
 	if v.Besides, err = a.sideLanes(c.r.Context(), id); err != nil {
 		return err
@@ -313,12 +315,23 @@ func (a *API) named(c *call) (string, error) {
 // CheckReport tells what a connection test found as the way it went.
 func CheckReport(o fault.Outcome, p *partner.Partner) exchange.Report {
 	r := exchange.Report{Outcome: o}
-	if p.AS2 != nil {
-		if u, err := url.Parse(p.AS2.Template.URL); err == nil {
-			r.Steps = exchange.Steps(o, u)
-		}
+	u, err := url.Parse(p.URL())
+	if err != nil || u.Host == "" {
+		return r
+	}
+	r.Steps = exchange.Steps(o, u)
+	if p.AS4 != nil && o.Protocol && r.OK() {
+		r.Steps = append(r.Steps, ping(o))
 	}
 	return r
+}
+
+// ping tells what the partner's test service said.
+func ping(o fault.Outcome) exchange.Step {
+	if a := o.Ack; a != nil && a.Verdict == fault.AckTrusted && a.Positive {
+		return exchange.Step{Name: "Ping", OK: true, Words: "his test service acknowledged a message of ours"}
+	}
+	return exchange.Step{Name: "Ping", Words: cmp.Or(o.Detail, "no receipt came for a message to the test service")}
 }
 
 func viewCheck(o fault.Outcome, p *partner.Partner) *check {

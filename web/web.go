@@ -54,6 +54,7 @@ type Options struct {
 	Acknowledger Acknowledger // nil: alerts cannot be acknowledged
 	Importer     Importer     // nil: certificates cannot be imported over the API
 	Claims       Claims       // nil: the console does not show who signed instead
+	Signals      Signals      // nil: of receipts and errors of AS4 only the verdict is shown
 	// Backup writes a consistent copy of the data to a file that does not
 	// exist, else fs.ErrExist; nil: not over the API.
 	Backup  func(ctx context.Context, file string) error

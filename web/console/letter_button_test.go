@@ -152,6 +152,7 @@ func TestEveryEventHasWords(t *testing.T) {
 		queue.EventAccepted, queue.EventRefused, queue.EventReplayedKey, queue.EventKeyReused, queue.EventReplay, queue.EventUndo, queue.EventCancelled, queue.EventSuperseded,
 		queue.EventAckIgnored, queue.EventAckConflict, queue.EventLetterClosed, queue.EventLetterChanged, queue.EventStarted, queue.EventStopping, queue.EventBulk, queue.EventRestored,
 		queue.EventLaneStopped, queue.EventLaneStarted, queue.EventCheck, queue.EventDLQHealth, queue.EventStoreBroken, queue.EventChannel, queue.EventDefect, queue.EventEvidenceLost,
+		queue.EventFetchFailed, queue.EventFetchWorks,
 	} {
 		d.tell(queue.Event{Type: e, Partner: "northwind", Actor: fault.Actor{Name: kim}, Text: "text"})
 		if what, _ := told(queue.Event{Type: e, Text: "text"}); what == string(e) {

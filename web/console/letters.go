@@ -12,6 +12,7 @@ import (
 	"edigw/internal/words"
 	"edigw/partner"
 	"edigw/queue"
+	"edigw/web"
 )
 
 // lettersPage is how many letters are shown at once.
@@ -263,13 +264,16 @@ func letterFlags(l queue.Letter, m queue.Message) (all []flag) {
 // reason is a letter's reason in words.
 func (v *visit) reason(l queue.Letter, m queue.Message, p *partner.Partner) string {
 	f := words.ReasonFacts{Inbound: l.Direction == queue.In, Hook: m.Kind == queue.KindWebhook, Contradicted: l.Contradicted(), Now: v.now, Zone: v.zoneOf(p), Tried: l.Attempts, Due: m.DeliverBy, Detail: said(l.Detail)}
-	if p != nil && p.AS2 != nil {
+	switch {
+	case p != nil && p.AS2 != nil:
 		f.Wait = p.AS2.Wait
+	case p != nil && p.AS4 != nil:
+		f.Wait = p.AS4.Wait
 	}
 	if a := l.Last; a != nil {
 		f.Status = a.Status
 		if a.Ack != nil {
-			f.Words = plain(a.Ack.Text)
+			f.Words = plain(web.TheirWords(a.Ack.Text, a.Ack.EBMS, a.Ack.Detail))
 		}
 		f.Partly = a.Phase < fault.PhaseSent
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edigw/access"
+	"edigw/as4"
 	"edigw/dlq"
 	"edigw/fault"
 	"edigw/internal/words"
@@ -33,10 +34,13 @@ type message struct {
 	Flags    []flag
 	Buttons  []button
 	Facts    []fact
-	Came     []fact    // of a received message: how it came and what we answered
-	Files    []fileRow // of a received document of several
-	Zone     string    // in which the times of the entries are told
-	AsOf     string    // with the date, for a printed page
+	Came     []fact      // of a received message: how it came and what we answered
+	Files    []fileRow   // of a received document of several
+	Header   []fact      // of an AS4 message
+	Report   []string    // of a signature that did not hold, reference by reference
+	Refusal  *shownError // what we refused it with, by AS4
+	Zone     string      // in which the times of the entries are told
+	AsOf     string      // with the date, for a printed page
 	Entries  []entry
 	Left     int    // entries that are left out in the middle
 	All      string // address with them
@@ -86,8 +90,9 @@ type history struct {
 	builds   []queue.Build
 	letters  []queue.Letter
 	process  web.Processing
-	inbound  *web.Inbound     // nil: it was sent, or retention took what was known
-	partner  *partner.Partner // nil: its file is gone
+	inbound  *web.Inbound        // nil: it was sent, or retention took what was known
+	signals  map[int]*as4.Signal // that AS4 exchanges brought, by their number
+	partner  *partner.Partner    // nil: its file is gone
 }
 
 func (c *Console) history(v *visit, id string) (h history, err error) {
@@ -119,6 +124,9 @@ func (c *Console) history(v *visit, id string) (h history, err error) {
 	if h.inbound, err = c.Inbound(ctx, m); err != nil {
 		return h, err
 	}
+	if h.signals, err = c.SignalsOf(ctx, m, h.attempts, h.builds); err != nil {
+		return h, err
+	}
 	h.letters, err = c.Ledger.LettersOf(ctx, id)
 	h.partner, _ = c.Settings().Partner(m.Partner)
 	return h, err
@@ -146,6 +154,15 @@ func (c *Console) message(v *visit) (view, error) {
 		return view{}, err
 	}
 	p.Files = inboundFiles(v, h)
+	p.Header = headerFacts(web.SentHeader(m, h.builds))
+	if in := h.inbound; in != nil && in.Header != nil {
+		p.Header, p.Report = headerFacts(in.Header), plainLines(in.Report)
+		if e := in.Error(); e != nil {
+			e.Words = "" // the letter has it
+			shown := shownErrorOf(*e)
+			p.Refusal = &shown
+		}
+	}
 	c.advise(&p, h)
 	all := c.entries(v, h)
 	p.Entries, p.Left = bounded(all, v.query.Get("timeline") == "all")
@@ -228,6 +245,9 @@ func (c *Console) advise(p *message, h history) {
 		a = words.AdviseReceipt(receiptVerdict(*l))
 	}
 	p.Do, p.Call = a.Do, a.Call
+	if text := explained(h); text != "" && l.Direction == queue.Out {
+		p.Do = text
+	}
 	if h.partner != nil {
 		o := h.partner.Owner
 		p.Owner = plain(strings.Join(nonEmpty(o.Team, o.Phone, o.Mail, o.Note), ", "))
@@ -268,7 +288,7 @@ func (c *Console) letterCard(v *visit, h history, l queue.Letter) letterCard {
 		ID: l.ID, Mark: deadMark(m), Reason: v.reason(l, m, h.partner), Detail: said(l.Detail), Created: v.in(l.Created, zone), Closed: v.in(l.Closed, zone),
 		By: l.Actor.Name, Note: plain(l.Note), Outage: l.Outage, Flags: letterFlags(l, m),
 	}
-	if strings.Contains(k.Reason, k.Detail) {
+	if strings.Contains(k.Reason, k.Detail) || l.Direction == queue.Out && l.Last != nil && l.Last.Ack != nil && l.Last.Ack.EBMS != "" { // said below as well
 		k.Detail = ""
 	}
 	switch l.Status {

@@ -15,6 +15,7 @@ import (
 	"edigw/fault"
 	"edigw/internal/words"
 	"edigw/queue"
+	"edigw/web"
 )
 
 // exchange is one exchange with the partner, unfolded.
@@ -35,6 +36,10 @@ type report struct {
 	Verdict string
 	Words   string // the partner's own
 	Facts   []fact
+
+	Errors     []shownError     // of AS4
+	References []shownReference // the same: digests on both sides
+	Lines      []string         // of its signature, reference by reference
 }
 
 // Bounds of what is shown of an answer.
@@ -61,6 +66,9 @@ func (c *Console) exchange(v *visit, h history, a queue.Attempt) *exchange {
 	}
 	if a.Ack != nil {
 		x.Report = c.report(v, h, a, b)
+	}
+	if b != nil && (x.Report == nil || len(x.Report.References) == 0) {
+		x.Request = append(x.Request, signedReferences(*b)...)
 	}
 	return x
 }
@@ -137,6 +145,9 @@ func times(a queue.Attempt) (all []fact) {
 // comes later holds a secret towards strangers.
 func sentFields(b queue.Build) (all []fact) {
 	r, known := rendition(b)
+	if made, as4 := web.RenditionAS4(b); as4 {
+		return []fact{{Name: "Content-Type", Value: plain(made.ContentType), Code: true}}
+	}
 	if !known {
 		return nil
 	}
@@ -162,6 +173,9 @@ func digestFits(a queue.Attempt, builds []queue.Build) bool {
 	if a.Ack == nil || a.Ack.Digest == "" {
 		return false
 	}
+	if strings.Contains(a.Ack.Digest, "#") || strings.Contains(a.Ack.Digest, "cid:") { // of AS4, which is held to what we sent before it is trusted
+		return a.Ack.Verdict == fault.AckTrusted
+	}
 	got, err := as2.ParseMIC(a.Ack.Digest)
 	if err != nil {
 		return false
@@ -170,6 +184,13 @@ func digestFits(a queue.Attempt, builds []queue.Build) bool {
 		r, _ := rendition(b)
 		return b.Sent && slices.ContainsFunc(r.MICs, got.Equal)
 	})
+}
+
+// add adds a fact, unless there is none.
+func (r *report) add(name, value string, code bool) {
+	if value != "" {
+		r.Facts = append(r.Facts, fact{Name: name, Value: plain(value), Code: code})
+	}
 }
 
 // report shows what stands behind the verdict on an acknowledgement: which
@@ -182,39 +203,46 @@ func (c *Console) report(v *visit, h history, a queue.Attempt, b *queue.Build) *
 			r.Mark = mark{"bad", "✕", "Refused"}
 		}
 	}
-	add := func(name, value string, code bool) {
-		if value != "" {
-			r.Facts = append(r.Facts, fact{Name: name, Value: plain(value), Code: code})
-		}
+	isAS4 := h.message.Protocol == "as4"
+	if isAS4 {
+		r.sayAS4(h, a)
+	} else {
+		r.add("It says", disposition(k), true)
 	}
-	add("It says", disposition(k), true)
-	add("It is about", k.Ref, true)
-	add("Signed with", c.signer(v, h, k), false)
-	add("Fingerprint", k.Signer, true)
+	r.add("It is about", k.Ref, true)
+	r.add("Signed with", c.signer(v, h, k), false)
+	r.add("Fingerprint", k.Signer, true)
 	if b != nil {
-		add("Bytes it is about", words.Number(b.Size)+" bytes on the wire, build "+strconv.Itoa(b.N), false)
+		r.add("Bytes it is about", words.Number(b.Size)+" bytes on the wire, build "+strconv.Itoa(b.N), false)
 		if made, known := rendition(*b); known && len(made.MICs) > 0 {
-			add("Digest expected", made.MICs[0].String(), true)
+			r.add("Digest expected", made.MICs[0].String(), true)
 		}
 	}
-	got := k.Digest
-	if got == "" {
-		got = "none named"
-	}
-	add("Digest in the receipt", got, k.Digest != "")
-	switch {
-	case k.Digest == "":
-	case digestFits(a, h.builds):
-		add("Digests", "equal: they have what we sent", false)
-	default:
-		add("Digests", "differ: they have something else, or read the rules otherwise", false)
+	if isAS4 {
+		r.fillAS4(h, a)
+	} else {
+		r.fillDigest(h, a)
 	}
 	if a.Raw == "" {
-		add("Receipt as it came", "not kept", false)
+		r.add("Receipt as it came", "not kept", false)
 	} else {
-		add("Receipt as it came", "kept; it is in the evidence", false)
+		r.add("Receipt as it came", "kept; it is in the evidence", false)
 	}
 	return r
+}
+
+// fillDigest adds the digest that an MDN names.
+func (r *report) fillDigest(h history, a queue.Attempt) {
+	switch digest := a.Ack.Digest; {
+	case digest == "":
+		r.add("Digest in the receipt", "none named", false)
+	case digestFits(a, h.builds):
+		r.add("Digest in the receipt", digest, true)
+		r.add("Digests", "equal: they have what we sent", false)
+	default:
+		r.add("Digest in the receipt", digest, true)
+		r.add("Digests", "differ: they have something else, or read the rules otherwise", false)
+	}
 }
 
 // disposition is what an acknowledgement says, or its error.

@@ -19,7 +19,11 @@ func (c *Console) came(v *visit, h history) (all []fact, err error) {
 			all = append(all, f)
 		}
 	}
-	add(fact{Name: "From, to", Value: plain(in.From) + " to " + plain(in.To), Code: true})
+	if in.Header == nil { // that says it
+		add(fact{Name: "From, to", Value: plain(in.From) + " to " + plain(in.To), Code: true})
+	} else if in.Header.Fetched {
+		add(fact{Name: "Fetched", Value: "with a pull request of ours"})
+	}
 	add(fact{Name: "Subject", Value: plain(in.Subject)})
 	add(fact{Name: "Encrypted", Value: yesNo(in.Encrypted)})
 	add(fact{Name: "Compressed", Value: yesNo(in.Compressed)})
@@ -63,7 +67,11 @@ func (c *Console) receiptFact(v *visit, in *web.Inbound, add func(fact)) error {
 		add(fact{Name: "Our receipt", Value: "none: they asked for none"})
 		return nil
 	case in.ReceiptURL == "":
-		add(fact{Name: "Our receipt", Value: "in the response"})
+		name := "Our receipt"
+		if in.Error() != nil {
+			name = "Our answer"
+		}
+		add(fact{Name: name, Value: "in the response"})
 		return nil
 	}
 	add(fact{Name: "Our receipt to", Value: plain(web.PlainURL(in.ReceiptURL)), Code: true})
@@ -144,4 +152,12 @@ func (c *Console) certificateNamed(v *visit, partner, fingerprint string) string
 		}
 	}
 	return "a certificate that is not on file now"
+}
+
+// plainLines are lines without anything that a page could trip over.
+func plainLines(lines []string) (all []string) {
+	for _, l := range lines {
+		all = append(all, plain(l))
+	}
+	return all
 }

@@ -23,10 +23,17 @@ const (
 // sent exchanges a message of which the build is known.
 func (d *desk) sent(m queue.Message, o fault.Outcome) queue.Message {
 	d.t.Helper()
-	record, err := json.Marshal(as2.Rendition{
+	return d.sentAs(m, as2.Rendition{
 		MessageID: m.MessageID, MICs: []as2.MIC{{Algorithm: "sha-256", Value: digest}}, Token: "s3cret-t0ken",
 		Headers: []as2.Field{{Name: "AS2-To", Value: "NORTHWIND"}, {Name: "Receipt-Delivery-Option", Value: "https://edi.acme.example/mdn/s3cret-t0ken"}},
-	})
+	}, "", o)
+}
+
+// sentAs exchanges a message whose build keeps that of itself; raw is what was kept
+// of the answer.
+func (d *desk) sentAs(m queue.Message, rendition any, raw string, o fault.Outcome) queue.Message {
+	d.t.Helper()
+	record, err := json.Marshal(rendition)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -42,6 +49,7 @@ func (d *desk) sent(m queue.Message, o fault.Outcome) queue.Message {
 	m = d.message(m.ID)
 	v := retry.Classify(o, retry.History{})
 	a := queue.AttemptFrom(m, o, v, d.now, 1204*time.Millisecond)
+	a.Raw = raw
 	return d.step(m, queue.Input{Trigger: queue.OnResult, Attempt: &a, Verdict: v, LetterID: "l-" + m.ID})
 }
 

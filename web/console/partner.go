@@ -38,6 +38,7 @@ type partnerPage struct {
 	Tabs            []filterLink
 	Changed         []eventRow
 	Plan            []string // the schedule in words
+	PMode           []fact   // of AS4, by the names of the standard
 	Line            []placeRow
 	Behind          int // documents of the line that are not shown
 	Moves           []eventRow
@@ -124,6 +125,9 @@ func (c *Console) partner(v *visit) (view, error) {
 		return view{}, err
 	}
 	p := partnerPage{ID: s.id, Name: s.name, Tabs: partnerTabs(s.id, ""), Plan: c.plan(v, s)}
+	for _, t := range c.Settings().Terms(s.id, v.now) {
+		p.PMode = append(p.PMode, fact{Name: t.Name, Value: plain(t.Value), Code: true})
+	}
 	c.stands(v, s, &p)
 	if p.Primary, p.More, err = c.partnerButtons(v, s); err != nil {
 		return view{}, err
