@@ -9,12 +9,15 @@ import (
 	"unicode/utf8"
 
 	"edigw/as2"
+	"edigw/as4"
+	"edigw/as4/ebms"
 	"edigw/breaker"
 	"edigw/dlq"
 	"edigw/fault"
 	"edigw/inbox"
 	"edigw/intake"
 	"edigw/lane"
+	"edigw/lane/wire"
 	"edigw/partner"
 	"edigw/queue"
 	"edigw/store/spool"
@@ -38,7 +41,7 @@ func (s settingsNow) Identity(id string) (queue.Identity, bool) {
 	if !ok {
 		return queue.Identity{}, false
 	}
-	return intake.Identity(now.Gateway(), p), true
+	return intake.Identity(now, p), true
 }
 
 // lanesForLetters is the scheduler as dlq sees it.
@@ -74,6 +77,22 @@ func (p partnersForAS2) ByNames(from, to string) (as2.Agreement, string, bool) {
 	}
 	a, err := s.Receiving(found.ID, p.now())
 	return a, found.ID, err == nil
+}
+
+// partnersForAS4 finds P-Modes for the receiver.
+type partnersForAS4 struct {
+	settings *partner.Registry
+	now      func() time.Time
+}
+
+// ByMessage meets as4.Partners.
+func (p partnersForAS4) ByMessage(u *ebms.UserMessage) (as4.PMode, string, error) {
+	return p.settings.Current().ByMessage(u, p.now())
+}
+
+// ByMPC meets as4.Partners.
+func (p partnersForAS4) ByMPC(mpc string) []as4.Puller {
+	return p.settings.Current().ByMPC(mpc, p.now())
 }
 
 // frontDoor is the way in as the API sees it.
@@ -136,8 +155,9 @@ func (r received) Inbound(ctx context.Context, message string) (web.Inbound, err
 		From: f.From, To: f.To, Subject: f.Subject, Signed: f.Signed, Encrypted: f.Encrypted, Compressed: f.Compressed, Signer: f.Signer, MIC: f.MIC,
 		Disposition: f.Disposition, Problem: f.Problem, Warning: f.Warning, Receipt: s.Receipt, Post: s.Post,
 	}
-	if a := s.Record.Answer; a != nil {
-		in.Asked, in.ReceiptURL = true, a.URL
+	in.Asked, in.ReceiptURL = s.Record.Answered()
+	if f.AS4 != nil {
+		in.Header, in.Report = headerOf(f), f.AS4.Report
 	}
 	switch {
 	case s.Record.Unread:
@@ -148,9 +168,31 @@ func (r received) Inbound(ctx context.Context, message string) (web.Inbound, err
 		in.Request = web.RequestWhole
 	}
 	for i, a := range f.Attachments {
-		in.Files = append(in.Files, web.InboundFile{N: i + 1, Name: a.Name, ContentType: a.ContentType, Size: a.Size, SHA256: a.SHA256})
+		in.Files = append(in.Files, web.InboundFile{N: i + 1, Name: a.Name, ContentType: a.ContentType, Size: a.Size, SHA256: a.SHA256, Properties: properties(a.Properties)})
 	}
 	return in, nil
+}
+
+// headerOf is what the facts keep of the header of an AS4 message.
+func headerOf(f inbox.Facts) *web.Header {
+	a := f.AS4
+	h := &web.Header{
+		From: web.Party{IDs: []web.Typed{{Value: f.From, Type: a.FromType}}, Role: a.FromRole}, To: web.Party{IDs: []web.Typed{{Value: f.To, Type: a.ToType}}, Role: a.ToRole},
+		Service: web.Typed{Value: a.Service, Type: a.ServiceType}, Action: a.Action, ConversationID: a.ConversationID, RefToMessageID: a.RefToMessageID,
+		MPC: ebms.Partition(a.MPC), Fetched: a.Pulled, Properties: properties(a.Properties), Payloads: []web.PartInfo{},
+	}
+	if a.Agreement != "" {
+		h.Agreement = &web.Typed{Value: a.Agreement}
+	}
+	return h
+}
+
+func properties(list []inbox.Reference) []web.Typed {
+	out := []web.Typed{}
+	for _, r := range list {
+		out = append(out, web.Typed{Name: r.Name, Value: r.Value})
+	}
+	return out
 }
 
 // reopener is the receiver as the inbox sees it, which is made before it.
@@ -159,6 +201,45 @@ type reopener struct{ g *gateway }
 // Reopen meets inbox.Opener.
 func (r reopener) Reopen(k as2.Kept, take func(as2.Received) error) error {
 	return r.g.receiver.Reopen(k, take)
+}
+
+// reopenerAS4 is the receiver of AS4 in the same way.
+type reopenerAS4 struct{ g *gateway }
+
+// Reopen meets inbox.OpenerAS4.
+func (r reopenerAS4) Reopen(k as4.Kept, take func(as4.Received) error) error {
+	return r.g.receiverAS4.Reopen(k, take)
+}
+
+// pulls hands messages out to partners that fetch them.
+type pulls struct{ g *gateway }
+
+// Pull meets as4.Pulls.
+func (p pulls) Pull(ctx context.Context, partner, _ string) (as4.Handed, error) {
+	h, err := p.g.lanes.HandOut(ctx, partner)
+	if errors.Is(err, queue.ErrNotFound) {
+		return as4.Handed{}, as4.ErrEmpty
+	}
+	if err != nil {
+		return as4.Handed{}, err
+	}
+	r, bytes, err := p.g.senderAS4.Wire(h.Build)
+	if err != nil {
+		h.Unread(*wire.Failed(err))
+		return as4.Handed{}, err
+	}
+	return as4.Handed{Rendition: r, Wire: bytes, Cut: h.Cut, Done: h.Done}, nil
+}
+
+// judges verify acknowledgements that are kept, each protocol its own.
+type judges struct{ g *gateway }
+
+// Judge meets dlq.Judge.
+func (j judges) Judge(ctx context.Context, m queue.Message, builds []queue.Build, raw string) fault.Outcome {
+	if m.Protocol == "as4" {
+		return j.g.senderAS4.Judge(ctx, m, builds, raw)
+	}
+	return j.g.sender.Judge(ctx, m, builds, raw)
 }
 
 // contents keeps edited documents in the spool.

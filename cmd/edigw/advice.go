@@ -65,7 +65,13 @@ func (l letterView) mend() (all []string) {
 	case words.NoLogin:
 		return []string{"edigw partner show " + l.Partner + " --effective\ttls.inbound lists their client certificates; to add theirs: the file, then edigw reload. They must send it again"}
 	case words.LessThanDemanded:
-		all = []string{"edigw partner show " + l.Partner + " --effective\tas2.receive says what is demanded; to change it: the file, then edigw reload"}
+		section := "as4.receive"
+		if strings.Contains(l.Detail, "as2.receive") {
+			section = "as2.receive"
+		}
+		all = []string{"edigw partner show " + l.Partner + " --effective\t" + section + " says what is demanded; to change it: the file, then edigw reload"}
+	case words.NotSettled:
+		all = []string{"edigw partner show " + l.Partner + "\tsays what is settled; as4.receive.also takes more than one service and action"}
 	case words.ReceiptElsewhere:
 		all = []string{"edigw partner show " + l.Partner + " --effective\tas2.receive.receipt_urls lists the addresses; to add theirs: the file, then edigw reload"}
 	case words.ReceiptNotOurs:

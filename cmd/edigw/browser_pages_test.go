@@ -25,6 +25,7 @@ type gallery struct {
 	unsure, buried                      messageView
 	outage, incident, bulk              string
 	slack                               *httptest.Server
+	as4                                 galleryAS4
 }
 
 // hostileName is a file name that wants to be more than text: markup, a script,
@@ -53,11 +54,13 @@ func newGallery(t testing.TB) *gallery {
 	} {
 		s.write("partners/"+id+".yaml", fmt.Sprintf("protocol: as2\nas2: {id: %s, url: \"http://%s/as2\"}\ncertificates: {verify: ../keys/contoso.crt, encrypt: ../keys/contoso.crt}\n%s", strings.ToUpper(id), freeAddress(t), rest))
 	}
+	g.partnersAS4()
 	s.start()
 	for name, role := range map[string]string{"ada": "admin", "kim": "operator", "lee": "viewer"} {
 		s.person(name, role)
 	}
 	g.happen()
+	g.happenAS4()
 	return g
 }
 

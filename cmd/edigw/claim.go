@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"edigw/as2"
+	"edigw/as4"
 	"edigw/inbox"
 	"edigw/queue"
 	"edigw/store/spool"
@@ -30,15 +31,41 @@ func (c claims) Claims(ctx context.Context, m queue.Message) ([]as2.Claim, error
 	}
 	for i := len(attempts) - 1; i >= 0; i-- {
 		if attempts[i].Raw != "" {
-			return c.receipt(m.Partner, attempts[i].Raw)
+			return c.receipt(m, attempts[i].Raw)
 		}
 	}
 	return nil, nil
 }
 
-// receipt looks into a kept receipt; one that retention let go says nothing.
-func (c claims) receipt(partner, raw string) ([]as2.Claim, error) {
-	f, err := c.g.spool.Open(spool.Receipt, raw)
+// receipt looks into a kept receipt; one that retention let go says nothing, and
+// nor does one of a partner whose file is gone: there is nothing to compare with.
+func (c claims) receipt(m queue.Message, raw string) ([]as2.Claim, error) {
+	r, err := c.g.receipt(raw)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	settings, now := c.g.settings.Current(), c.g.now()
+	if m.Protocol != "as4" {
+		a, err := settings.Receiving(m.Partner, now)
+		if err != nil {
+			return nil, nil
+		}
+		return as2.ReceiptClaims(*r, a.Verify), nil
+	}
+	p, err := settings.ReceivingPMode(m.Partner, now)
+	if err != nil {
+		return nil, nil
+	}
+	var all []as2.Claim
+	for _, claim := range as4.ReceiptClaims(r.Header, r.Body, p, now) {
+		all = append(all, as2.Claim(claim))
+	}
+	return all, nil
+}
+
+// receipt reads a kept receipt; nil if retention let it go.
+func (g *gateway) receipt(raw string) (*as2.Receipt, error) {
+	f, err := g.spool.Open(spool.Receipt, raw)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -47,12 +74,18 @@ func (c claims) receipt(partner, raw string) ([]as2.Claim, error) {
 	}
 	defer f.Close()
 	r, err := as2.ReadReceipt(f)
-	if err != nil {
+	return &r, err
+}
+
+// signals reads the receipts and errors of AS4 that were kept.
+type signals struct{ g *gateway }
+
+// Signal meets web.Signals.
+func (s signals) Signal(_ context.Context, m queue.Message, builds []queue.Build, a queue.Attempt) (*as4.Signal, error) {
+	r, err := s.g.receipt(a.Raw)
+	if r == nil || err != nil {
 		return nil, err
 	}
-	a, err := c.g.settings.Current().Receiving(partner, c.g.now())
-	if err != nil {
-		return nil, nil // the partner's file is gone: there is nothing to compare with
-	}
-	return as2.ReceiptClaims(r, a.Verify), nil
+	found := s.g.senderAS4.Signal(m, builds, *r)
+	return &found, nil
 }

@@ -26,7 +26,7 @@ const (
 // What a connection costs: its socket and the files that a request may have
 // open meanwhile.
 const (
-	partnersFiles = 3
+	partnersFiles = 4
 	consoleFiles  = 2
 )
 

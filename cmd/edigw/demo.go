@@ -18,7 +18,7 @@ type DemoCommand struct {
 
 // Help is shown by --help.
 func (DemoCommand) Help() string {
-	return "Examples:\n  edigw demo --for 60s\n  edigw demo --keep /tmp/demo      to look at it afterwards\n\nA real gateway on a fresh folder, and partners on this machine that really speak\nAS2: a healthy one, a flaky one, one that is down for a while, one that rejects\nour signature, one whose receipt comes late, one that never answers, one whose\nreceipt is wrong."
+	return "Examples:\n  edigw demo --for 60s\n  edigw demo --keep /tmp/demo      to look at it afterwards\n\nA real gateway on a fresh folder, and partners on this machine that really speak\nAS2: a healthy one, a flaky one, one that is down for a while, one that rejects\nour signature, one whose receipt comes late, one that never answers, one whose\nreceipt is wrong. And one that speaks AS4: it loses a receipt, is down, and\nanswers with an ebMS error."
 }
 
 // Run plays it.

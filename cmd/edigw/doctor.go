@@ -12,6 +12,7 @@ import (
 	"edigw/internal/apiclient"
 	"edigw/internal/words"
 	"edigw/lane/as2sender"
+	"edigw/lane/as4sender"
 	"edigw/partner"
 	"edigw/store/spool"
 	"edigw/store/sqlite"
@@ -239,13 +240,26 @@ func (x *examination) alerts() {
 
 // partners contacts every partner, without a document.
 func (x *examination) partners() {
-	sender := as2sender.New(as2sender.Options{Settings: func() *partner.Snapshot { return x.s }, Now: time.Now})
+	settings := func() *partner.Snapshot { return x.s }
+	as2, as4 := as2sender.New(as2sender.Options{Settings: settings, Now: time.Now}), as4sender.New(as4sender.Options{Settings: settings, Now: time.Now})
 	for _, id := range x.s.IDs() {
 		p, _ := x.s.Partner(id)
 		if p.Misconfigured || p.Stage == partner.StageRetired {
 			continue
 		}
-		r := sender.Report(x.e.ctx, id)
+		if p.URL() == "" && p.AS4 != nil && p.AS4.Network.Directory {
+			x.found("partner", true, "%s is a network: each receiver is looked up (as4.smp), there is nothing to contact", id)
+			continue
+		}
+		if p.URL() == "" {
+			x.found("partner", true, "%s pulls from us: there is nothing to contact", id)
+			continue
+		}
+		report := as2.Report
+		if p.AS4 != nil {
+			report = as4.Report
+		}
+		r := report(x.e.ctx, id)
 		if r.OK() {
 			x.found("partner", true, "%s answers", id)
 			continue

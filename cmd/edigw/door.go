@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"edigw/as2"
+	"edigw/as4"
 	"edigw/inbox"
 	"edigw/queue"
 	"edigw/store/spool"
@@ -83,16 +84,29 @@ func (g *gateway) partnerSide() (http.Handler, error) {
 	limits := g.settings.Current().Gateway().Limits
 	h, err := as2.NewHandler(as2.Options{
 		Partners: partnersForAS2{g.settings, g.now}, Inbox: g.inbox, Acks: g.inbox,
-		Scratch: filepath.Join(string(g.settings.Current().Gateway().Data), spoolName), Domain: g.settings.Current().Gateway().Identity.Domain, Product: product(),
+		Scratch: g.scratch, Domain: g.settings.Current().Gateway().Identity.Domain, Product: product(),
 		Now: g.now, Log: g.log, Body: int64(limits.Document), Header: int(limits.Header),
-		Room: spoolRoom(string(g.settings.Current().Gateway().Data)), Crowded: g.crowded, Stranger: g.strangers.Inc,
+		Room: g.rooms, Crowded: g.crowded, Stranger: g.strangers.Inc,
 	})
 	if err != nil {
 		return nil, err
 	}
 	g.receiver = h
+	if g.receiverAS4, err = as4.NewHandler(as4.Options{
+		Partners: partnersForAS4{g.settings, g.now}, Inbox: answering{inbox.ForAS4{Inbox: g.inbox}, g.ebmsErrors}, Acks: inbox.ForAS4{Inbox: g.inbox},
+		Scratch: g.scratch, Domain: g.settings.Current().Gateway().Identity.Domain, Product: product(),
+		Now: g.now, Log: g.log, Pulls: pulls{g}, Body: int64(limits.Document), Header: int(limits.Header),
+		Room: g.rooms, Crowded: g.crowded, Stranger: g.strangers.Inc, Identified: identified,
+	}); err != nil {
+		return nil, err
+	}
+	inside := http.NewServeMux()
+	inside.Handle("/as2", g.receiver)
+	inside.Handle("/as4", g.receiverAS4)
+	guarded := newGuard(inside, wireLimit(int64(limits.Document)), g.partnerBy)
 	mux := http.NewServeMux()
-	mux.Handle("/as2", newGuard(h, wireLimit(int64(limits.Document)), g.partnerBy))
+	mux.Handle("/as2", guarded)
+	mux.Handle("/as4", guarded)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close") // no partner asks for that
 		http.NotFound(w, r)
@@ -111,6 +125,9 @@ func (g *gateway) partnerSide() (http.Handler, error) {
 // partnerBy finds the partner whom the names of a request belong to. Nothing
 // proves them yet.
 func (g *gateway) partnerBy(r *http.Request) (id string, known bool) {
+	if r.URL.Path != "/as2" {
+		return "", false // see identified
+	}
 	from, wrong := as2.ParseName(r.Header.Get("AS2-From"))
 	to, bad := as2.ParseName(r.Header.Get("AS2-To"))
 	if wrong != nil || bad != nil {
@@ -127,7 +144,7 @@ func (g *gateway) partnerBy(r *http.Request) (id string, known bool) {
 // kept for the database.
 type spoolRoom string
 
-// Room meets as2.Room.
+// Room meets scratch.Room.
 func (dir spoolRoom) Room() (int64, error) {
 	free, err := spool.Free(string(dir))
 	return free - spool.Reserve, err
@@ -149,7 +166,7 @@ func (g *gateway) crowded(partner string, err error) {
 func (g *gateway) inboxOptions() inbox.Options {
 	return inbox.Options{
 		Store: g.store, Spool: g.spool, Lanes: g.lanes, Dir: filepath.Join(g.settings.Current().Dir(), "inbox"),
-		Now: g.now, Log: g.log, Wake: g.lanes.Wake, Count: g.lanes.CountMessage, Webhook: g.postsTo, Opener: reopener{g},
+		Now: g.now, Log: g.log, Wake: g.lanes.Wake, Count: g.lanes.CountMessage, Webhook: g.postsTo, Unwrap: g.unwraps, Opener: reopener{g}, OpenerAS4: reopenerAS4{g},
 	}
 }
 
@@ -157,6 +174,13 @@ func (g *gateway) inboxOptions() inbox.Options {
 func (g *gateway) postsTo(partner string) bool {
 	p, known := g.settings.Current().Partner(partner)
 	return known && p.Webhook != nil
+}
+
+// unwraps reports whether documents of a partner are taken out of Standard
+// Business Documents.
+func (g *gateway) unwraps(partner string) bool {
+	p, known := g.settings.Current().Partner(partner)
+	return known && p.AS4 != nil && p.AS4.Network.Unwrap
 }
 
 // partnerTLS asks the settings in force at every handshake: a renewed

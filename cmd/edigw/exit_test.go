@@ -17,7 +17,7 @@ var leastArgs = map[string]string{
 	"init": "DIR", "send": "myself FILE", "backup": "b.tar", "restore": "FILE",
 	"dlq show": "x", "dlq replay": "x", "dlq recheck": "x -y", "dlq process": "x -y", "dlq settle": "x --note n -y", "dlq discard": "x --why w -y",
 	"message show": "x", "message trace": "x", "message evidence": "x -o DIR/e.zip", "message cancel": "x --why w", "message again": "x --why w --confirm k",
-	"partner show": "x", "partner new": "x", "partner import openas2": "DIR", "partner test": "x", "partner stop": "x --reason r", "partner start": "x",
+	"partner show": "x", "partner new": "x", "partner import openas2": "DIR", "partner import holodeck": "FILE", "partner import domibus": "FILE", "partner test": "x", "partner stop": "x --reason r", "partner start": "x",
 	"breaker trip": "x -y", "breaker reset": "x -y",
 	"cert new": "X --out DIR/x.pem", "cert import": "x CERT",
 	"user add": "kim --role viewer --password-file FILE", "user passwd": "kim --password-file FILE", "user remove": "kim",

@@ -58,7 +58,7 @@ type stoppedDoor struct {
 
 func newAccepting(t *testing.T) stoppedDoor {
 	t.Helper()
-	p := newPair(t, 1)
+	p := newPair(t, inAS2, 1)
 	p.connect(t, "127.0.0.1:1", 1)
 	g := p.out.start(t)
 	by := fault.Actor{Name: "figures", From: "local"}
@@ -82,7 +82,7 @@ func (d stoppedDoor) measured(t *testing.T, what string, n, clients int, do func
 // direct hands documents to Accept.
 func (d stoppedDoor) direct(t *testing.T, n, clients int) accepting {
 	t.Helper()
-	return d.measured(t, "Accept", n, clients, func() { acceptAll(t, d.g, []string{"northwind-0"}, n, clients) })
+	return d.measured(t, "Accept", n, clients, func() { acceptAll(t, d.g, []string{"northwind-0"}, load{n: n, document: invoice}, clients) })
 }
 
 // api posts documents, each client over a connection of its own.
@@ -148,7 +148,7 @@ func tracedSyncs(t *testing.T) string {
 	}
 	var rows strings.Builder
 	for _, clients := range []int{1, 64} {
-		p := newPair(t, 1)
+		p := newPair(t, inAS2, 1)
 		p.connect(t, "127.0.0.1:1", 1)
 		log := filepath.Join(t.TempDir(), "calls")
 		process := p.out.serve(t, "strace", "-f", "-e", "trace=fsync,fdatasync", "-o", log)

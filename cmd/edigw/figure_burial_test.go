@@ -30,7 +30,7 @@ func TestFigureBurial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPair(t, 0)
+	p := newPair(t, inAS2, 0)
 	for id, address := range map[string]string{"down": down.Addr().String(), "well": healthy.Listener.Addr().String()} {
 		p.out.partner(t, id, fmt.Sprintf(`protocol: as2
 as2: {id: %s, url: "http://%s/as2", sign: none, encrypt: none, mdn: {mode: none}}

@@ -41,6 +41,9 @@ func newCryptoWork(t testing.TB, p pair, document []byte) cryptoWork {
 	return cryptoWork{own: rsakey.Wrap(own), theirs: rsakey.Wrap(theirs), ownGo: own, theirsGo: theirs, ownCert: p.own.Cert, theirsCert: p.theirs.Cert, document: document, receipt: bytes.Repeat([]byte("MDN "), 200)}
 }
 
+// keys are those of both sides.
+func (w cryptoWork) keys() cryptoWork { return w }
+
 // pace is how fast messages went, and what processor time each took: where
 // other programs run on the machine, only the second says what the work costs.
 type pace struct {

@@ -12,24 +12,30 @@ import (
 	"time"
 )
 
-// rival is a pair of foreign products that did the work of B1.
+// rival is a pair of foreign products that did the work of B1 or B7.
 type rival struct {
 	name string
 	pace
 }
 
-// TestFigureForeign of interop says a pair, its rate and what each end used.
+// TestFigureForeign and TestFigureForeignAS4 of interop say a pair, its rate and what each end used.
 var rivalLine = regexp.MustCompile(`: (\S.* → .*): ([\d.]+) messages/s, CPU ([\d.]+) \+ ([\d.]+) ms a message`)
 
 // rivals has foreign products do the same work on the same machine now, if they
-// are asked for: none where EDIGW_INTEROP is not 1.
-func rivals(t *testing.T) (all []rival) {
+// are asked for: none where EDIGW_INTEROP is not 1. test names it in interop, and
+// document is what they may send.
+func rivals(t *testing.T, test string, document []byte) (all []rival) {
 	t.Helper()
 	if !full() || os.Getenv("EDIGW_INTEROP") != "1" {
 		return nil
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-timeout", "60m", "-run", "^TestFigureForeign$/^rate$", "./interop")
+	file := filepath.Join(t.TempDir(), "document.x12")
+	if err := os.WriteFile(file, document, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-timeout", "60m", "-run", test, "./interop")
 	cmd.Dir = filepath.Join("..", "..")
+	cmd.Env = append(os.Environ(), "EDIGW_FIGURES_DOCUMENT="+file)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("foreign products did not do the work: %v\n%s", err, out)
@@ -58,10 +64,10 @@ func rivalRows(ours pace, all []rival) string {
 		return ""
 	}
 	fastest := all[0].pace
-	rows := []string{"\n\nforeign products, the same work                 messages/s   CPU a message   × slower than 16 lanes   × by CPU"}
+	rows := []string{"\n\nforeign products, the same work                 messages/s   CPU a message   × slower than edigw   × by CPU"}
 	for _, r := range all {
 		fastest = fastest.better(r.pace)
-		rows = append(rows, fmt.Sprintf("%-48s %9.1f %12.2f ms %22.1f %10.1f", r.name, r.rate, 1000*r.cpu.Seconds(), ours.rate/r.rate, r.cpu.Seconds()/ours.cpu.Seconds()))
+		rows = append(rows, fmt.Sprintf("%-48s %9.1f %12.2f ms %21.1f %10.1f", r.name, r.rate, 1000*r.cpu.Seconds(), ours.rate/r.rate, r.cpu.Seconds()/ours.cpu.Seconds()))
 	}
 	return strings.Join(append(rows, fmt.Sprintf("× fastest foreign pair: %.1f (bar 5)", ours.rate/fastest.rate)), "\n")
 }

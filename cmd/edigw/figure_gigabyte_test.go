@@ -36,7 +36,7 @@ const block = 64 << 10
 func TestFigureGigabyte(t *testing.T) {
 	figureAlone(t)
 	n := size[int64](3<<20, 1<<30)
-	for name, part := range map[string]func(*testing.T, int64) string{"engine": engineRows, "durable": durableRows} {
+	for name, part := range map[string]func(*testing.T, int64) string{"engine": engineRows, "durable": func(t *testing.T, n int64) string { return durableRows(t, inAS2, n) }} {
 		t.Run(name, func(t *testing.T) {
 			if rows := part(t, n); full() {
 				t.Logf("\nB2: a document of %d MB, SHA-256 with RSA-2048, AES-256-CBC\n%s", n>>20, rows)
@@ -48,7 +48,7 @@ func TestFigureGigabyte(t *testing.T) {
 // engineRows is part (a): the engine beside the standard library, over the same
 // bytes in the same minute.
 func engineRows(t *testing.T, n int64) string {
-	w := newCryptoWork(t, newPair(t, 1), invoice(1))
+	w := newCryptoWork(t, newPair(t, inAS2, 1), invoice(1))
 	document := &repeated{text: noise(t, 1<<20), left: n}
 	var invoices []byte
 	for i := range 100 {
@@ -240,8 +240,8 @@ func noise(t *testing.T, n int) []byte {
 
 // durableRows is part (b): the document goes from one gateway to another, all
 // that must be is durable, and both are looked at.
-func durableRows(t *testing.T, n int64) string {
-	p := newPair(t, 1)
+func durableRows(t *testing.T, files partnerFiles, n int64) string {
+	p := newPair(t, files, 1)
 	in := p.in.serve(t)
 	p.connect(t, in.partners, 4)
 	out := p.out.serve(t)

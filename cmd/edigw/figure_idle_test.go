@@ -44,7 +44,7 @@ type idleGateway struct {
 
 func idlePartners(t *testing.T, n int) (x idleGateway) {
 	t.Helper()
-	p := newPair(t, 0)
+	p := newPair(t, inAS2, 0)
 	for i := range n {
 		p.out.partner(t, fmt.Sprintf("partner-%05d", i), fmt.Sprintf(`name: Partner %d
 protocol: as2

@@ -60,7 +60,7 @@ func newHouse(t testing.TB, as2Name string, own testpki.Identity) house {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	h := house{dir}
 	h.write(t, "edigw.yaml", fmt.Sprintf(`node: figures
-identity: {domain: edi.acme.example, as2: %s}
+identity: {domain: edi.acme.example, as2: %[1]s, as4: {party: "urn:example:%[1]s"}}
 keys:
   - {use: [sign, decrypt], file: keys/own.pem}
 listen:

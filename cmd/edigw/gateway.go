@@ -15,11 +15,14 @@ import (
 	"edigw/alerts/mail"
 	"edigw/alerts/slack"
 	"edigw/as2"
+	"edigw/as4"
 	"edigw/dlq"
 	"edigw/inbox"
 	"edigw/intake"
+	"edigw/internal/scratch"
 	"edigw/lane"
 	"edigw/lane/as2sender"
+	"edigw/lane/as4sender"
 	webhooks "edigw/lane/webhook"
 	"edigw/partner"
 	"edigw/queue"
@@ -34,29 +37,35 @@ import (
 // gateway is everything that runs in one process, wired together. open checks
 // and opens, Start binds and begins, Stop ends.
 type gateway struct {
-	log      *slog.Logger
-	now      func() time.Time
-	settings *partner.Registry
-	store    *sqlite.Store
-	spool    *spool.Spool
-	sender   *as2sender.Sender
-	lanes    *lane.Scheduler
-	letters  *dlq.Service
-	alerts   *alerts.Service
-	intake   *intake.Intake
-	outbox   *intake.Outbox
-	inbox    *inbox.Inbox
-	receiver *as2.Handler
-	access   *access.Service
-	api      *web.API
-	console  *console.Console
-	metrics  *prometheus.Registry
-	doors    doors
-	jobs     jobs
-	reloads  reloads
-	files    starving
+	log         *slog.Logger
+	now         func() time.Time
+	settings    *partner.Registry
+	store       *sqlite.Store
+	spool       *spool.Spool
+	sender      *as2sender.Sender
+	lanes       *lane.Scheduler
+	letters     *dlq.Service
+	alerts      *alerts.Service
+	intake      *intake.Intake
+	outbox      *intake.Outbox
+	inbox       *inbox.Inbox
+	receiver    *as2.Handler
+	receiverAS4 *as4.Handler
+	scratch     string         // folder of what is put aside while messages are opened and built
+	rooms       *scratch.Rooms // who shares the room there
+	senderAS4   *as4sender.Sender
+	fetcher     *as4sender.Fetcher
+	access      *access.Service
+	api         *web.API
+	console     *console.Console
+	metrics     *prometheus.Registry
+	doors       doors
+	jobs        jobs
+	reloads     reloads
+	files       starving
 
-	strangers prometheus.Counter // messages of senders whom nobody knows
+	strangers  prometheus.Counter // messages of senders whom nobody knows
+	ebmsErrors ebmsErrors
 
 	bad        []queue.Event // settings files that were bad at the start
 	collecting sync.Mutex    // held while files are let go, or while a backup names them
@@ -75,7 +84,7 @@ func open(ctx context.Context, config string, log *slog.Logger) (*gateway, error
 // openWith is open with settings that are loaded already, and their problems.
 func openWith(ctx context.Context, settings *partner.Registry, problems []partner.Problem, log *slog.Logger) (_ *gateway, err error) {
 	now := time.Now
-	g := &gateway{log: log, now: now, settings: settings, metrics: prometheus.NewRegistry(), strangers: newStrangers()}
+	g := &gateway{log: log, now: now, settings: settings, metrics: prometheus.NewRegistry(), strangers: newStrangers(), ebmsErrors: newEBMSErrors()}
 	s := settings.Current()
 	data := string(s.Gateway().Data)
 	if err := restoredWhole(data); err != nil {
@@ -121,23 +130,25 @@ func (g *gateway) build(data string, commits *commits) (err error) {
 	}
 	current := settingsNow{g.settings}
 	g.sender = as2sender.New(as2sender.Options{Product: product(), Settings: g.settings.Current, Spool: g.spool, Builds: g.store, Now: g.now, Log: g.log})
-	hooks, err := webhooks.New(webhooks.Options{Settings: g.settings.Current, Spool: g.spool, Now: g.now})
+	g.scratch, g.rooms = filepath.Join(data, spoolName), scratch.NewRooms(spoolRoom(data))
+	g.senderAS4 = as4sender.New(as4sender.Options{
+		Product: product(), Settings: g.settings.Current, Spool: g.spool, Rooms: g.rooms, Scratch: g.scratch, Store: g.store, Now: g.now, Log: g.log,
+	})
+	senders, err := g.senders()
 	if err != nil {
 		return err
 	}
 	if g.lanes, err = lane.New(lane.Options{
 		Store: following{g.store, g}, Partners: current, Incarnation: s.Gateway().Node + "/" + incarnation, Now: g.now, Log: g.log,
-		Senders: map[lane.Route]lane.Sender{
-			{Protocol: "as2", Kind: queue.KindDocument}: noting{g.sender, g.starved},
-			{Protocol: "as2", Kind: queue.KindReceipt}:  noting{as2sender.Receipts{Sender: g.sender}, g.starved},
-			{Protocol: "as2", Kind: queue.KindWebhook}:  noting{hooks, g.starved},
-		},
-		Sockets: s.Gateway().Limits.Sockets, RetryBudget: float64(s.Gateway().Limits.RetryBudget),
+		Senders: senders, Sockets: s.Gateway().Limits.Sockets, RetryBudget: float64(s.Gateway().Limits.RetryBudget),
 	}); err != nil {
 		return err
 	}
+	if g.fetcher, err = g.newFetcher(); err != nil {
+		return err
+	}
 	if g.letters, err = dlq.New(dlq.Options{
-		Store: following{g.store, g}, Partners: current, Lanes: lanesForLetters{g.lanes}, Judge: g.sender, Now: g.now, Log: g.log, Bounds: g.bounds, Contents: contents{g.spool},
+		Store: following{g.store, g}, Partners: current, Lanes: lanesForLetters{g.lanes}, Judge: judges{g}, Now: g.now, Log: g.log, Bounds: g.bounds, Contents: contents{g.spool},
 	}); err != nil {
 		return err
 	}
@@ -163,6 +174,26 @@ func (g *gateway) build(data string, commits *commits) (err error) {
 	return g.measure(commits)
 }
 
+// senders are who carries what, by protocol and kind.
+func (g *gateway) senders() (map[lane.Route]lane.Sender, error) {
+	hooks, err := webhooks.New(webhooks.Options{Settings: g.settings.Current, Spool: g.spool, Now: g.now})
+	if err != nil {
+		return nil, err
+	}
+	all := map[lane.Route]lane.Sender{
+		{Protocol: "as2", Kind: queue.KindDocument}: g.sender,
+		{Protocol: "as2", Kind: queue.KindReceipt}:  as2sender.Receipts{Sender: g.sender},
+		{Protocol: "as2", Kind: queue.KindWebhook}:  hooks,
+		{Protocol: "as4", Kind: queue.KindDocument}: heard{g.senderAS4, g.ebmsErrors},
+		{Protocol: "as4", Kind: queue.KindReceipt}:  as4sender.Receipts{Sender: g.senderAS4},
+		{Protocol: "as4", Kind: queue.KindWebhook}:  hooks,
+	}
+	for route, sender := range all {
+		all[route] = noting{sender, g.starved}
+	}
+	return all, nil
+}
+
 // bounds says when dead letters raise an alert.
 func (g *gateway) bounds() dlq.Bounds {
 	a := g.settings.Current().Gateway().Alerts
@@ -182,7 +213,7 @@ func (g *gateway) Start(ctx context.Context) error {
 	if err := g.store.AddEvents(ctx, g.bad...); err != nil {
 		return errors.Join(err, g.Stop(ctx))
 	}
-	for _, begin := range []func(context.Context) error{g.lanes.Start, g.alerts.Start, g.inbox.Start, g.outbox.Start, g.jobs.start(g)} {
+	for _, begin := range []func(context.Context) error{g.lanes.Start, g.alerts.Start, g.inbox.Start, g.outbox.Start, g.fetcher.Start, g.jobs.start(g)} {
 		if err := begin(ctx); err != nil {
 			return errors.Join(err, g.Stop(ctx))
 		}
@@ -203,7 +234,7 @@ func (g *gateway) Stop(ctx context.Context) error {
 		g.api.Refuse()
 		g.console.Stop()
 	}
-	errs := []error{g.inTime(together(ctx, g.lanes.Stop, g.outbox.Stop, g.intake.Stop, g.inbox.Stop))}
+	errs := []error{g.inTime(together(ctx, g.lanes.Stop, g.outbox.Stop, g.intake.Stop, g.inbox.Stop, g.fetcher.Stop))}
 	last, end := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer end()
 	errs = append(errs, g.inTime(errors.Join(g.jobs.stop(last), g.alerts.Stop(last))), g.doors.close(last), g.store.Close())

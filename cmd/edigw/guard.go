@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,9 @@ var errSlow = errors.New("the body comes too slowly")
 // and how slowly a body may come, and refuses one that announces more than
 // limit bytes at once. Who uses names that no partner has, has a share of his
 // own, so that strangers shut out nobody but strangers; he may use the names of
-// a partner if he knows them, and then shuts out that one alone.
+// a partner if he knows them, and then shuts out that one alone. Over AS4 nobody
+// is known before his envelope was read (see identified): until then he is among
+// the strangers, and they can shut him out.
 type guard struct {
 	next  http.Handler
 	limit int64
@@ -68,13 +71,47 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Too many requests at once; please try again.", http.StatusServiceUnavailable)
 		return
 	}
-	defer g.leave(v)
+	defer func() { g.leave(v) }()
 	b := &watched{ReadCloser: r.Body, deadline: http.NewResponseController(w).SetReadDeadline, begin: time.Now()}
 	if !v.known {
 		b.last = b.begin.Add(strangerTime)
 	}
 	r.Body = b
-	g.next.ServeHTTP(w, r)
+	inside := &passage{guard: g, who: &v, body: b, w: w}
+	g.next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitKey{}, inside)))
+}
+
+// passage is a request while it is served.
+type passage struct {
+	guard *guard
+	who   *arriving
+	body  *watched
+	w     http.ResponseWriter
+}
+
+type visitKey struct{}
+
+// identified says whose names a request uses that began as a stranger's: AS4
+// names its parties in the envelope, not in the header. It has the share and the
+// time of that partner from here on; false if the share is used up. It is for the
+// goroutine that serves the request.
+func identified(r *http.Request, partner string) bool {
+	v, ok := r.Context().Value(visitKey{}).(*passage)
+	if !ok || v.who.known {
+		return true
+	}
+	g := v.guard
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.partners[partner] >= mostOfPartner {
+		return false
+	}
+	g.count(*v.who, -1)
+	v.who.partner, v.who.known = partner, true
+	g.count(*v.who, 1)
+	v.body.last = time.Time{}
+	v.w.Header().Del("Connection")
+	return true
 }
 
 // arriving is who asks, as far as he says.

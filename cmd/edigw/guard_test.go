@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,4 +129,41 @@ func TestGuardEndsASlowBody(t *testing.T) {
 	if _, err := body(time.Hour, 3600*slowestLong).Read(make([]byte, 1)); err != nil {
 		t.Errorf("slow, but it goes on: %v", err)
 	}
+}
+
+// TestIdentifiedHasThePartnersShare: whoever begins as a stranger and is known by
+// his envelope leaves the strangers' share and time for the partner's, and does
+// not where that is used up.
+func TestIdentifiedHasThePartnersShare(t *testing.T) {
+	t.Parallel()
+	q := newQueuer()
+	q.hold(mostOfPartner-1, "partner-a", "192.0.2.1:1")
+	q.hold(1, "partner-b", "192.0.2.2:1")
+	var answers []bool
+	q.next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := r.Body.(*watched)
+		for range 2 { // a second time changes nothing
+			answers = append(answers, identified(r, "partner-a"))
+			known, left := answers[len(answers)-1], body.last.IsZero()
+			if kept := w.Header().Get("Connection") == ""; known != left || known != kept {
+				t.Errorf("known %t, time without end %t, connection kept %t", known, left, kept)
+			}
+			if want := map[bool]int{true: 0, false: 1}[known]; q.unknown != want || len(q.strangers) != want || q.partners["partner-a"] != mostOfPartner {
+				t.Errorf("known %t: %d strangers, %v", known, q.unknown, q.partners)
+			}
+		}
+		if len(answers) == 2 {
+			if w := q.ask("A", "192.0.2.4:1", 0); w.Header().Get("Connection") != "close" {
+				t.Error("a stranger's connection is kept")
+			}
+		}
+	})
+	q.ask("A", "192.0.2.3:1", 0)
+	if want := []bool{true, true, false, false}; !slices.Equal(answers, want) {
+		t.Errorf("identified %v, want %v", answers, want)
+	}
+	if !identified(httptest.NewRequest(http.MethodPost, "/as4", nil), "partner-a") {
+		t.Error("without a guard nobody has a share")
+	}
+	q.end(t)
 }

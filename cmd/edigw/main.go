@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, in io.Reader, stdout, stderr io.Wri
 	var c commands
 	exit := -1
 	parser, err := kong.New(&c, kong.Name("edigw"), kong.Writers(stdout, stderr),
-		kong.Description("Delivery gateway for AS2: every partner a lane of its own, nothing accepted is lost, nothing takes effect twice."),
+		kong.Description("Delivery gateway for AS2 and AS4: every partner a lane of its own, nothing accepted is lost, nothing takes effect twice."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(code int) { exit = code }))
 	if err != nil {

@@ -39,20 +39,21 @@ func (c *commits) observe(took time.Duration, requests int) {
 // letter and no alert.
 func newStrangers() prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "edigw_unknown_senders_total", Help: "AS2 messages between names without an agreement, refused.",
+		Name: "edigw_unknown_senders_total", Help: "Messages between names or parties without an agreement, refused.",
 	})
 }
 
 // measure registers every metric of interfaces.md §6.
 func (g *gateway) measure(c *commits) error {
 	all := []prometheus.Collector{
-		c.seconds, c.rows, g.letters.Collector(), stock{g}, g.strangers,
+		c.seconds, c.rows, g.letters.Collector(), stock{g}, g.strangers, g.ebmsErrors,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	}
 	all = append(all, g.lanes.Collectors()...)
 	all = append(all, g.alerts.Collectors()...)
 	all = append(all, g.inbox.Collectors()...)
 	all = append(all, g.intake.Collectors()...)
+	all = append(all, g.fetcher.Collectors()...)
 	for _, x := range all {
 		if err := g.metrics.Register(x); err != nil {
 			return err

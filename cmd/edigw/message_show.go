@@ -46,6 +46,7 @@ func showMessage(e *env, gateway *apiclient.Client, id string) error {
 		}
 		e.say("  references  %s", strings.Join(refs, ", "))
 	}
+	e.sayHeader(m)
 	if m.EndedBy != "" {
 		e.say("  ended by    %s, %s: %s", m.EndedBy, local(m.Finished), m.EndedNote)
 	}
@@ -64,6 +65,7 @@ func showMessage(e *env, gateway *apiclient.Client, id string) error {
 func (e *env) sayAttempts(m messageView) {
 	for _, a := range m.Attempts {
 		e.say("  try %-6d  %s  %s", a.N, local(a.Started), a.sentence())
+		e.saySignal(a.Ack)
 	}
 }
 

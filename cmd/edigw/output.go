@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
 )
 
 // Exit codes of every command (interfaces.md §4).
@@ -26,8 +28,19 @@ type output struct {
 // say prints a line for people; nothing with --json.
 func (o *output) say(format string, args ...any) {
 	if !o.json {
-		fmt.Fprintf(o.out, format+"\n", args...)
+		fmt.Fprintln(o.out, harmless(fmt.Sprintf(format, args...)))
 	}
+}
+
+// harmless is a text without what terminals obey, or show in another order:
+// partners choose many of our words.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // result prints the value for machines; nothing without --json.

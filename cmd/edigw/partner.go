@@ -92,6 +92,13 @@ func (c *PartnerShow) Run(e *env) error {
 		e.say("  %s", problem.String())
 	}
 	e.say("%s", p.Schedule())
+	agreed := s.Terms(c.ID, time.Now())
+	if len(agreed) > 0 {
+		e.say("P-Mode, by the names of ebMS 3.0 Core appendix D:")
+	}
+	for _, t := range agreed {
+		e.say("  %-36s  %s", t.Name, t.Value)
+	}
 	c.state(e)
 	effective := s.Effective(c.ID)
 	if c.Effective {
@@ -101,7 +108,7 @@ func (c *PartnerShow) Run(e *env) error {
 		}
 		e.table("KEY\tVALUE\tFROM", rows)
 	}
-	return e.result(map[string]any{"id": p.ID, "name": p.Name, "stage": p.Stage, "schedule": p.Schedule(), "problems": p.Problems, "settings": effective})
+	return e.result(map[string]any{"id": p.ID, "name": p.Name, "stage": p.Stage, "schedule": p.Schedule(), "problems": p.Problems, "p_mode": agreed, "settings": effective})
 }
 
 // state adds the lane's state; without a running gateway there is none to tell.
@@ -127,7 +134,7 @@ type PartnerTest struct {
 
 // Help is shown by --help.
 func (PartnerTest) Help() string {
-	return "Examples:\n  edigw partner test northwind\n  edigw partner test northwind --message sample.edi\n\nWithout --message the test itself sends no document. Where the lane is stopped\nbecause they did not answer, a good test lets its oldest document go out next."
+	return "Examples:\n  edigw partner test northwind\n  edigw partner test northwind --message sample.edi\n\nWithout --message the test itself sends no document. A partner who speaks AS4 is\npinged as well: his test service acknowledges a message without content. Where\nthe lane is stopped because they did not answer, a good test lets its oldest\ndocument go out next."
 }
 
 // Run checks name, TCP, TLS and an HTTP answer, and sends a message if asked.
@@ -156,22 +163,26 @@ func (c *PartnerTest) Run(e *env) error {
 	if err := json.Unmarshal(raw, &answer); err != nil || json.Unmarshal(answer.Test, &result) != nil {
 		return fmt.Errorf("the gateway's answer cannot be read: %.200s", raw)
 	}
+	failed := "does not answer"
 	for _, s := range result.Steps {
 		mark := "ok    "
 		if !s.OK {
 			mark = "FAILED"
 		}
+		if !s.OK && s.Name == "Ping" {
+			failed = "answers, and the ping failed"
+		}
 		e.say("%-5s  %s  %s", s.Name, mark, s.Words)
 	}
 	if c.Message == "" || !result.OK {
-		if err := c.follows(e, raw, result.OK); err != nil {
+		if err := c.follows(e, gateway, raw, result.OK); err != nil {
 			return err
 		}
 		if err := e.result(raw); err != nil {
 			return err
 		}
 		if !result.OK {
-			return fmt.Errorf("%s does not answer: %s", c.ID, result.Detail)
+			return fmt.Errorf("%s %s: %s", c.ID, failed, result.Detail)
 		}
 		return nil
 	}
@@ -179,7 +190,7 @@ func (c *PartnerTest) Run(e *env) error {
 }
 
 // follows says what happens by itself after the test.
-func (c *PartnerTest) follows(e *env, raw json.RawMessage, ok bool) error {
+func (c *PartnerTest) follows(e *env, gateway *apiclient.Client, raw json.RawMessage, ok bool) error {
 	var p partnerView
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return err
@@ -192,10 +203,32 @@ func (c *PartnerTest) follows(e *env, raw json.RawMessage, ok bool) error {
 	case p.State == "answering":
 		e.say("The next document goes out as the test.")
 	}
-	if p.Letters > 0 {
-		e.say("%s: they go out when somebody replays them (edigw dlq list --partner %s).", words.Count(p.Letters, "dead letter", "dead letters"), c.ID)
+	if p.Letters == 0 {
+		return nil
 	}
-	return nil
+	n, err := replayable(e, gateway, c.ID)
+	if err == nil && n > 0 {
+		e.say("%s: they go out when somebody replays them (edigw dlq list --partner %s).", words.Count(n, "dead letter", "dead letters"), c.ID)
+	}
+	return err
+}
+
+// replayable counts the open letters of what we send to a partner: those of
+// what he sent us go nowhere.
+func replayable(e *env, gateway *apiclient.Client, id string) (n int, err error) {
+	for cursor, more := "", true; more; more = cursor != "" {
+		var list page[struct {
+			Open int `json:"open"`
+		}]
+		if err := gateway.Get(e.ctx, "/letters/groups", query("partner", id, "direction", "out", "limit", "500", "cursor", cursor), &list); err != nil {
+			return 0, err
+		}
+		cursor = list.Next
+		for _, group := range list.Items {
+			n += group.Open
+		}
+	}
+	return n, nil
 }
 
 // send says first that a real message goes out.

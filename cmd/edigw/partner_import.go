@@ -14,11 +14,14 @@ import (
 	"edigw/internal/words"
 	"edigw/partner"
 	"edigw/partner/openas2"
+	"edigw/partner/takeover"
 )
 
 // PartnerImport takes partners over from other products.
 type PartnerImport struct {
-	OpenAS2 ImportOpenAS2 `cmd:"" name:"openas2" help:"From an OpenAS2 installation."`
+	OpenAS2  ImportOpenAS2  `cmd:"" name:"openas2" help:"From an OpenAS2 installation."`
+	Holodeck ImportHolodeck `cmd:"" name:"holodeck" help:"From P-Modes of Holodeck B2B."`
+	Domibus  ImportDomibus  `cmd:"" name:"domibus" help:"From the P-Mode configuration of Domibus."`
 }
 
 // ImportOpenAS2 makes partner files of an OpenAS2 installation.
@@ -29,21 +32,18 @@ type ImportOpenAS2 struct {
 	DryRun   bool   `help:"Say what would be written, and write nothing."`
 }
 
-// importReport is the file that says what was taken over and what was not.
-const importReport = "openas2-import.txt"
-
 // Help is shown by --help.
 func (ImportOpenAS2) Help() string {
-	return "Example:\n  edigw partner import openas2 /opt/OpenAS2 --dry-run\n\nWrites a partner file each (stage test), their certificates, our keys and " + importReport + ". Files that are there already are never overwritten."
+	return "Example:\n  edigw partner import openas2 /opt/OpenAS2 --dry-run\n\nWrites a partner file each (stage test), their certificates, our keys and openas2-import.txt. Files that are there already are never overwritten."
 }
 
 // imported is the command's result for programs.
 type imported struct {
-	Partners []string         `json:"partners"`
-	Files    []string         `json:"files"`
-	Keys     []openas2.OwnKey `json:"keys"`
-	Remarks  []openas2.Remark `json:"remarks"`
-	Problems []conf.Problem   `json:"problems"`
+	Partners []string          `json:"partners"`
+	Files    []string          `json:"files"`
+	Keys     []takeover.OwnKey `json:"keys"`
+	Remarks  []takeover.Remark `json:"remarks"`
+	Problems []conf.Problem    `json:"problems"`
 }
 
 // Run reads, translates, writes and checks.
@@ -52,13 +52,9 @@ func (c *ImportOpenAS2) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	password := ""
-	if c.Password != "" {
-		b, err := os.ReadFile(c.Password)
-		if err != nil {
-			return err
-		}
-		password = strings.TrimRight(string(b), "\r\n")
+	password, err := passwordIn(c.Password)
+	if err != nil {
+		return err
 	}
 	in, err := openas2.Read(c.Dir, password)
 	if err != nil {
@@ -78,24 +74,45 @@ func (c *ImportOpenAS2) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	out := imported{Partners: plan.Partners, Keys: plan.Keys, Remarks: plan.Remarks}
-	for _, f := range plan.Files {
+	return takenOver{plan, "openas2"}.carryOut(e, s, c.DryRun)
+}
+
+// passwordIn is the password in a file; empty if there is none.
+func passwordIn(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(file)
+	return strings.TrimRight(string(b), "\r\n"), err
+}
+
+// takenOver is a plan, and the product it is from: the beginning of the file that
+// says what was taken over and what was not.
+type takenOver struct {
+	*takeover.Plan
+	product string
+}
+
+// carryOut writes what is planned and takes it into use, or only says it.
+func (p takenOver) carryOut(e *env, s *partner.Snapshot, dryRun bool) error {
+	out := imported{Partners: p.Partners, Keys: p.Keys, Remarks: p.Remarks}
+	for _, f := range p.Files {
 		out.Files = append(out.Files, f.Path)
 	}
-	text := reportOf(in, plan)
-	if c.DryRun {
+	text := p.report()
+	if dryRun {
 		e.say("%s\nNothing was written (--dry-run).", text)
 		return e.result(out)
 	}
-	if err := writeAll(s, append(plan.Files, reportFile(s, text))); err != nil {
+	if err := writeAll(s, append(p.Files, p.reportFile(s, text))); err != nil {
 		return err
 	}
-	return c.inForce(e, plan, out, text)
+	return p.inForce(e, out, text)
 }
 
 // inForce has what was written taken into use, then says what was done and what
 // edigw check would say of it.
-func (c *ImportOpenAS2) inForce(e *env, plan *openas2.Plan, out imported, text string) error {
+func (p takenOver) inForce(e *env, out imported, text string) error {
 	s, err := e.settings()
 	if err != nil {
 		return err
@@ -111,13 +128,13 @@ func (c *ImportOpenAS2) inForce(e *env, plan *openas2.Plan, out imported, text s
 		e.say("No gateway took them into use yet (%v)", reload)
 	}
 	bad := 0
-	for _, id := range plan.Partners {
-		p, _ := s.Partner(id)
-		for _, problem := range p.Problems {
+	for _, id := range p.Partners {
+		is, _ := s.Partner(id)
+		for _, problem := range is.Problems {
 			e.say("%s", problem.String())
 		}
-		out.Problems = append(out.Problems, p.Problems...)
-		if p.Misconfigured {
+		out.Problems = append(out.Problems, is.Problems...)
+		if is.Misconfigured {
 			bad++
 		}
 	}
@@ -125,34 +142,34 @@ func (c *ImportOpenAS2) inForce(e *env, plan *openas2.Plan, out imported, text s
 		return err
 	}
 	if bad > 0 {
-		return partly("%s of %d have mistakes", words.Count(bad, "partner", "partners"), len(plan.Partners))
+		return partly("%s of %d have mistakes", words.Count(bad, "partner", "partners"), len(p.Partners))
 	}
 	return nil
 }
 
 // reportFile is where the report goes; one of an earlier import stays.
-func reportFile(s *partner.Snapshot, text string) openas2.File {
-	name := importReport
+func (p takenOver) reportFile(s *partner.Snapshot, text string) takeover.File {
+	name := p.product + "-import.txt"
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(filepath.Join(s.Dir(), name)); errors.Is(err, fs.ErrNotExist) {
-			return openas2.File{Path: name, Content: []byte(text + "\n")}
+			return takeover.File{Path: name, Content: []byte(text + "\n")}
 		}
-		name = fmt.Sprintf("openas2-import-%d.txt", n)
+		name = fmt.Sprintf("%s-import-%d.txt", p.product, n)
 	}
 }
 
-// reportOf says in words what a plan carries over and what it does not.
-func reportOf(in *openas2.Installation, plan *openas2.Plan) string {
+// report says in words what a plan carries over and what it does not.
+func (p takenOver) report() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s from %s, stage test: %s\n", words.Count(len(plan.Partners), "partner", "partners"), in.Config, strings.Join(plan.Partners, ", "))
-	for _, k := range plan.Keys {
-		fmt.Fprintf(&b, "Our key %q is %s. It is used when edigw.yaml lists it:\n  edigw cert import edigw %s --use sign,decrypt\n", k.Alias, k.File, k.File)
+	fmt.Fprintf(&b, "%s from %s, stage test: %s\n", words.Count(len(p.Partners), "partner", "partners"), p.Source, strings.Join(p.Partners, ", "))
+	for _, k := range p.Keys {
+		fmt.Fprintf(&b, "Our key %q is %s. It is used when edigw.yaml lists it.\nThe command changes what we sign with for ALL partners, not only for those imported: who knows\nanother certificate of ours refuses what we send. Tell them first, or write --use decrypt alone:\n  edigw cert import edigw %s --use sign,decrypt\n", k.Alias, k.File, k.File)
 	}
 	b.WriteString("\nFiles:\n")
-	for _, f := range plan.Files {
+	for _, f := range p.Files {
 		b.WriteString("  " + f.Path + "\n")
 	}
-	for _, f := range plan.Files {
+	for _, f := range p.Files {
 		if id, ok := strings.CutPrefix(f.Path, "partners/"); ok {
 			fmt.Fprintf(&b, "\n%s:\n    %s\n", id, strings.ReplaceAll(strings.TrimSpace(string(f.Content)), "\n", "\n    "))
 		}
@@ -163,7 +180,7 @@ func reportOf(in *openas2.Installation, plan *openas2.Plan) string {
 	}{{"Could not be carried over", true}, {"Good to know", false}} {
 		b.WriteString("\n" + part.title + ":\n")
 		n := 0
-		for _, r := range plan.Remarks {
+		for _, r := range p.Remarks {
 			if r.Lost == part.lost {
 				where := r.Partner
 				if where == "" {
@@ -177,7 +194,7 @@ func reportOf(in *openas2.Installation, plan *openas2.Plan) string {
 			b.WriteString("  nothing\n")
 		}
 	}
-	b.WriteString("\nCompare the fingerprints of the certificates with the partners (edigw cert list), send a test (edigw partner test ID --message),\nthen set stage: live.")
+	b.WriteString("\nCompare the fingerprints of the certificates with the partners (edigw cert list), send a test (edigw partner test ID --message FILE),\nthen set stage: live.")
 	return b.String()
 }
 
@@ -188,7 +205,7 @@ type staged struct{ temp, name string }
 // get their names in the order given when all are durable, so that a crash
 // leaves no half file, and no partner file before what it names; an import
 // after it goes on from there.
-func writeAll(s *partner.Snapshot, files []openas2.File) (err error) {
+func writeAll(s *partner.Snapshot, files []takeover.File) (err error) {
 	var all []staged
 	named := 0
 	defer func() {

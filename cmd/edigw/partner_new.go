@@ -24,7 +24,7 @@ import (
 type PartnerNew struct {
 	ID       string   `arg:"" help:"Id of the partner: lower-case letters, digits, dashes. It names the file."`
 	Name     string   `help:"What people call them."`
-	Protocol string   `default:"as2" enum:"as2" help:"as2."`
+	Protocol string   `default:"as2" enum:"as2,as4" help:"as2 or as4."`
 	Software *string  `help:"Their software, one of the presets; \"\": unknown."`
 	AS2ID    string   `name:"as2-id" help:"Their AS2 name."`
 	Address  string   `name:"address" help:"Where their server takes messages." placeholder:"URL"`
@@ -34,11 +34,13 @@ type PartnerNew struct {
 	Owner    string   `help:"Who looks after them: a team."`
 	Mail     string   `help:"The owner's mail address."`
 	Phone    string   `help:"The owner's telephone, shown in alerts."`
+
+	newAS4
 }
 
 // Help is shown by --help.
 func (PartnerNew) Help() string {
-	return "Example:\n  edigw partner new contoso --name \"Contoso Ltd\" --as2-id CONTOSO --address https://as2.contoso.example/as2 \\\n    --cert contoso.pem --receipt sync --when-down hold --owner \"EDI desk\"\n\nCompare the fingerprints with the partner by phone before the first document."
+	return "Example:\n  edigw partner new contoso --name \"Contoso Ltd\" --as2-id CONTOSO --address https://as2.contoso.example/as2 \\\n    --cert contoso.pem --receipt sync --when-down hold --owner \"EDI desk\"\n  edigw partner new stadtwerke --protocol as4 --profile edelivery-1.15 --party 9990012345678 \\\n    --party-type urn:oasis:names:tc:ebcore:partyid-type:iso6523:0088 --address https://as4.stadtwerke.example/msh --cert stadtwerke.pem\n\nCompare the fingerprints with the partner by phone before the first document."
 }
 
 // question is one thing that a new partner file needs.
@@ -63,6 +65,9 @@ func (c *PartnerNew) Run(e *env) error {
 	if _, err := os.Stat(file); err == nil {
 		return fmt.Errorf("%s exists already: correct it there, then edigw check and edigw reload; or take another id", file)
 	}
+	if err := c.sensible(s); err != nil {
+		return err
+	}
 	if err := c.interview(e); err != nil {
 		return err
 	}
@@ -74,6 +79,9 @@ func (c *PartnerNew) Run(e *env) error {
 		for _, name := range names { // so that it can be begun again
 			os.Remove(filepath.Join(s.Dir(), "keys", filepath.Base(name)))
 		}
+		return err
+	}
+	if s, err = e.settings(); err != nil { // with the partner
 		return err
 	}
 	sheet := filepath.Join(string(s.Gateway().Partners), c.ID+"-sheet.txt")
@@ -149,33 +157,29 @@ func (c *PartnerNew) inForce(e *env) error {
 }
 
 func (c *PartnerNew) interview(e *env) error {
-	presets, err := partner.Presets()
-	if err != nil {
-		return err
-	}
-	software := []string{""}
-	for _, p := range presets {
-		software = append(software, p.Name)
-	}
 	known := c.Software != nil // by --software, also as unknown
 	if !known {
 		c.Software = new(string)
+	}
+	of, err := c.askAS2()
+	if c.Protocol == "as4" {
+		of, err = c.askAS4()
+	}
+	if err != nil {
+		return err
 	}
 	first := ""
 	if len(c.Cert) > 0 {
 		first = c.Cert[0]
 	}
 	in := bufio.NewReader(e.in)
-	for _, q := range []question{
-		{&c.Name, "What do people call them", c.ID, nil},
-		{c.Software, "Their software (" + strings.Join(software[1:], ", ") + "; empty: unknown)", "", software},
-		{&c.AS2ID, "Their AS2 name", "", nil},
+	for _, q := range slices.Concat([]question{{&c.Name, "What do people call them", c.ID, nil}}, of, []question{
 		{&c.Address, "URL of their server", "", nil},
 		{&first, "File with their certificate", "", nil},
 		{&c.Receipt, "Receipt that we ask for (sync, async, none)", "sync", []string{"sync", "async", "none"}},
 		{&c.WhenDown, "While they do not answer: hold documents in line, or make each a dead-letter", "hold", []string{"hold", "dead-letter"}},
 		{&c.Owner, "Who looks after them (team)", "EDI desk", nil},
-	} {
+	}) {
 		if q.to == c.Software && known {
 			if err := q.check(); err != nil {
 				return err
@@ -190,6 +194,19 @@ func (c *PartnerNew) interview(e *env) error {
 		c.Cert = []string{first}
 	}
 	return nil
+}
+
+// askAS2 are the questions that only AS2 has.
+func (c *PartnerNew) askAS2() ([]question, error) {
+	presets, err := partner.Presets()
+	software := []string{""}
+	for _, p := range presets {
+		software = append(software, p.Name)
+	}
+	return []question{
+		{c.Software, "Their software (" + strings.Join(software[1:], ", ") + "; empty: unknown)", "", software},
+		{&c.AS2ID, "Their AS2 name", "", nil},
+	}, err
 }
 
 // ask fills the answer, from the flag, the person or the fallback.
@@ -272,31 +289,52 @@ breaker: {on_open: {{.C.WhenDown}}}   # while they do not answer: dead-letter, o
 
 func (c *PartnerNew) yaml(certs []string) ([]byte, error) {
 	var b bytes.Buffer
-	err := partnerFile.Execute(&b, map[string]any{"C": c, "Software": *c.Software, "Verify": certs[0], "Encrypt": certs[len(certs)-1]})
+	form := partnerFile
+	if c.Protocol == "as4" {
+		form = partnerFileAS4
+	}
+	err := form.Execute(&b, map[string]any{"C": c, "Software": *c.Software, "Verify": certs[0], "Encrypt": certs[len(certs)-1]})
 	return b.Bytes(), err
 }
 
 // sheet is what the partner must know of us, with blanks for their answers.
 func (c *PartnerNew) sheet(s *partner.Snapshot) []byte {
+	if c.Protocol == "as4" {
+		return c.sheetAS4(s)
+	}
 	var b strings.Builder
 	g := s.Gateway()
-	url := g.PartnerURL()
-	if url == "" {
-		url = "(to be told: listen.partners.base_url is not set)"
-	}
-	fmt.Fprintf(&b, "AS2 connection with %s\n\nOURS\n  AS2 name          %s\n  URL for messages  %s/as2\n", c.Name, inHeader(g.Identity.AS2), url)
+	fmt.Fprintf(&b, "AS2 connection with %s\n\nOURS\n  AS2 name          %s\n  URL for messages  %s/as2\n", c.Name, inHeader(g.Identity.AS2), ourURL(s))
 	fmt.Fprintf(&b, "  Receipts          we ask for: %s, signed\n                    we answer: in the response; asynchronously only at addresses that we agreed\n", c.Receipt)
 	fmt.Fprintf(&b, "  Algorithms        signature SHA-256, encryption AES-256-CBC\n")
 	for _, info := range s.Certificates(time.Now()) {
 		if info.Owner == partner.OwnerGateway && (info.Use == partner.UseSign || info.Use == partner.UseDecrypt) {
-			fmt.Fprintf(&b, "  Certificate       for %s: %s, serial %s, valid to %s\n                    SHA-256 %s\n", info.Use, info.Subject, info.Serial, info.NotAfter.UTC().Format(time.DateOnly), info.SHA256)
+			onSheet(&b, info)
 		}
 	}
-	b.WriteString("\nYOURS (please fill in and send back)\n")
-	for _, blank := range []string{"AS2 name", "URL for messages", "Addresses that you send from", "Certificate, SHA-256", "Algorithms", "Receipts that you want", "URLs for asynchronous ones", "Maintenance windows", "Contact at night"} {
-		fmt.Fprintf(&b, "  %-28s ______________________________\n", blank)
-	}
+	blanks(&b, "AS2 name", "URL for messages", "Addresses that you send from", "Certificate, SHA-256", "Algorithms", "Receipts that you want", "URLs for asynchronous ones", "Maintenance windows", "Contact at night")
 	return []byte(b.String())
+}
+
+// ourURL is how partners reach us.
+func ourURL(s *partner.Snapshot) string {
+	if url := s.Gateway().PartnerURL(); url != "" {
+		return url
+	}
+	return "(to be told: listen.partners.base_url is not set)"
+}
+
+// onSheet writes a certificate of ours, with its fingerprint.
+func onSheet(b *strings.Builder, info partner.CertificateInfo) {
+	fmt.Fprintf(b, "  Certificate       for %s: %s, serial %s, valid to %s\n                    SHA-256 %s\n", info.Use, info.Subject, info.Serial, info.NotAfter.UTC().Format(time.DateOnly), info.SHA256)
+}
+
+// blanks are what the partner fills in.
+func blanks(b *strings.Builder, names ...string) {
+	b.WriteString("\nYOURS (please fill in and send back)\n")
+	for _, name := range names {
+		fmt.Fprintf(b, "  %-28s ______________________________\n", name)
+	}
 }
 
 // inHeader is an AS2 name, and how headers have it where that differs: whoever

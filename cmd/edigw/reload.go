@@ -20,7 +20,7 @@ const reloadTime = time.Minute
 // reloads lets one reload run at a time, from reading to taking into use.
 type reloads struct {
 	mu   sync.Mutex
-	left partner.Change // what the lanes could not be told yet
+	left partner.Change // what lanes and fetcher could not be told yet
 }
 
 // reload takes changed settings into use (interfaces.md §3) and tells the
@@ -40,6 +40,7 @@ func (g *gateway) reload(ctx context.Context, by fault.Actor) (partner.Change, [
 	}
 	due := joined(g.reloads.left, change)
 	err := g.lanes.Reloaded(ctx, due)
+	err = errors.Join(err, g.fetcher.Reload(ctx, due))
 	if g.reloads.left = (partner.Change{}); err != nil {
 		g.reloads.left = due
 	}

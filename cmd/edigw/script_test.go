@@ -29,16 +29,24 @@ import (
 // TestScripts plays testdata/script: what an operator types and reads.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	openAS2, err := filepath.Abs("../../partner/openas2/testdata/north")
-	if err != nil {
-		t.Fatal(err)
+	others := map[string]string{
+		"OPENAS2": "../../partner/openas2/testdata/north", "HOLODECK": "../../partner/holodeck/testdata/north/pmodes", "DOMIBUS": "../../partner/domibus/testdata/pmode.xml",
+	}
+	for name, path := range others {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		others[name] = abs
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TZ", "UTC")
 			e.Setenv("GORACE", os.Getenv("GORACE"))
-			e.Setenv("OPENAS2", openAS2)
+			for name, path := range others {
+				e.Setenv(name, path)
+			}
 			e.Setenv("EDIGW_CONFIG", filepath.Join(e.WorkDir, "site", "edigw.yaml"))
 			return nil
 		},

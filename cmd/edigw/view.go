@@ -10,6 +10,7 @@ import (
 	"edigw/fault"
 	"edigw/internal/words"
 	"edigw/queue"
+	"edigw/web"
 )
 
 // The parts of the API's answers that commands read (interfaces.md §5). With
@@ -51,6 +52,7 @@ type messageView struct {
 		Value string `json:"value"`
 	} `json:"references"`
 	Received *receivedView `json:"received"`
+	AS4      *web.Header   `json:"as4"`
 	Timeline []struct {
 		At   time.Time `json:"at"`
 		Type string    `json:"type"`
@@ -60,8 +62,11 @@ type messageView struct {
 }
 
 type receivedView struct {
-	Request string `json:"request"`
-	Files   []struct {
+	Request     string         `json:"request"`
+	Disposition string         `json:"disposition"`
+	Report      []string       `json:"signature_report"`
+	Error       *web.EBMSError `json:"error"`
+	Files       []struct {
 		N    int    `json:"n"`
 		Name string `json:"name"`
 	} `json:"files"`
@@ -76,9 +81,20 @@ type attempt struct {
 	Counted  bool      `json:"counted"`
 	Status   int       `json:"status"`
 	Detail   string    `json:"detail"`
-	Ack      *struct {
-		Positive bool `json:"positive"`
-	} `json:"ack"`
+	Ack      *ackView  `json:"acknowledgement"`
+}
+
+// ackView is what a receipt or an error said.
+type ackView struct {
+	Verdict     string             `json:"verdict"`
+	Positive    bool               `json:"positive"`
+	Disposition string             `json:"disposition"`
+	EBMS        string             `json:"ebms"`
+	Detail      string             `json:"detail"`
+	Signer      string             `json:"signer"`
+	References  []web.Acknowledged `json:"references"`
+	Errors      []web.EBMSError    `json:"errors"`
+	Problem     string             `json:"problem"`
 }
 
 // done reports whether the message will not change by itself.
@@ -137,7 +153,7 @@ func (l letterView) MarshalJSON() ([]byte, error) { return l.raw, nil }
 
 // refused reports whether it is of a message of a partner that we refused.
 func (l letterView) refused() bool {
-	return l.inbound() && (l.Reason == fault.ReasonSignature || l.Reason == fault.ReasonFormat)
+	return l.inbound() && words.WeRefused(string(l.Reason))
 }
 
 // sentence says why its message was not delivered, or not taken, as people read
@@ -147,6 +163,9 @@ func (l letterView) sentence(m messageView) string {
 		Inbound: l.inbound(), Hook: m.Kind == string(queue.KindWebhook)}
 	if last := m.lastAttempt(); last != nil {
 		f.Status = last.Status
+		if last.Ack != nil {
+			f.Words = web.TheirWords("", last.Ack.EBMS, last.Ack.Detail)
+		}
 	}
 	return words.Reason(string(l.Reason), f)
 }

@@ -66,6 +66,24 @@ func silent(receiver http.Handler) http.Handler {
 	})
 }
 
+// cut takes some messages in and cuts the line before it has answered: the
+// sender cannot know what became of them.
+type cut struct{ left atomic.Int32 }
+
+// next cuts the line of the next n messages.
+func (c *cut) next(n int32) { c.left.Store(n) }
+
+func (c *cut) before(receiver http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || c.left.Add(-1) < 0 {
+			receiver.ServeHTTP(w, r)
+			return
+		}
+		receiver.ServeHTTP(&unheard{header: http.Header{}}, r)
+		panic(http.ErrAbortHandler) // the way to close a connection without a word
+	})
+}
+
 // unheard is a response that goes nowhere.
 type unheard struct{ header http.Header }
 

@@ -1,6 +1,6 @@
 // Package demo plays the story of a day: a gateway on its embedded store in a
-// fresh folder, and trading partners on loopback that really speak AS2, each
-// with a fault of its own. It prints one line a fact and, in the end, whether
+// fresh folder, and trading partners on loopback that really speak AS2 or AS4,
+// each with a fault of its own. It prints one line a fact and, in the end, whether
 // anything was lost or came twice by the partners' own records.
 //
 // It is a user of the gateway and nothing else: it knows its API, its outbox

@@ -19,6 +19,8 @@ import (
 
 	"edigw/as2"
 	"edigw/as2/smime"
+	"edigw/as4"
+	"edigw/as4/wssec"
 	"edigw/internal/selfsigned"
 	"edigw/testdata/partners"
 )
@@ -216,6 +218,18 @@ func (k keys) mirror(id string, ours as2.Agreement) as2.Agreement {
 		Verify:  []*x509.Certificate{k.own.cert, k.next.cert},
 		Decrypt: p.recipients(),
 		Receive: as2.Receive{Signed: true, Encrypted: true},
+	}
+}
+
+// mirrorAS4 is the same of a P-Mode.
+func (k keys) mirrorAS4(id string, ours as4.PMode) as4.PMode {
+	p := k.partner[id]
+	return as4.PMode{
+		From: ours.To, To: ours.From, MEP: ours.MEP, Collaboration: ours.Collaboration,
+		Sign:    wssec.Signing{Algorithm: wssec.RSASHA256, Digest: crypto.SHA256, Token: wssec.TokenBST, Key: p.key, Certificate: p.cert},
+		Verify:  []*x509.Certificate{k.own.cert, k.next.cert},
+		Decrypt: []wssec.Opener{{Certificate: p.cert, Key: p.key}},
+		Receive: as4.Receive{Signed: true, Encrypted: true, Receipt: as4.ReceiptRequest{Mode: as4.ReceiptSync, NonRepudiation: true, Signed: true}},
 	}
 }
 

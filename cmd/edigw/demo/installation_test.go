@@ -16,8 +16,8 @@ import (
 func TestSampleFilesHaveNoMistakes(t *testing.T) {
 	t.Parallel()
 	w := theWorld(t)
-	if len(w.settings.IDs()) != 7 {
-		t.Errorf("partners: %v, want seven", w.settings.IDs())
+	if len(w.settings.IDs()) != 8 {
+		t.Errorf("partners: %v, want eight", w.settings.IDs())
 	}
 	for _, p := range w.problems {
 		if !p.Warning || p.Key != "as2.mdn.wait" {
@@ -43,8 +43,8 @@ func TestSampleFilesNameOnlyPortsOfTheBlock(t *testing.T) {
 		if ports := samplePort.FindAll(sample, -1); len(ports) != 1 {
 			t.Errorf("%s names the ports %s, want one", id, ports)
 		}
-		if w.place.shift != 0 && strings.Contains(p.AS2.Template.URL, string(samplePort.Find(sample))) {
-			t.Errorf("%s was not moved: %s", id, p.AS2.Template.URL)
+		if w.place.shift != 0 && strings.Contains(p.URL(), string(samplePort.Find(sample))) {
+			t.Errorf("%s was not moved: %s", id, p.URL())
 		}
 	}
 }

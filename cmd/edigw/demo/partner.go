@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -16,25 +14,25 @@ import (
 	"edigw/partner"
 )
 
-// reopening bounds how long a partner tries to get its port back.
-const reopening = 5 * time.Second
+// player is a scripted partner as the story sees it.
+type player interface {
+	open() error                        // listens, if it does not yet
+	close()                             // goes down
+	retire()                            // goes down for good
+	list() []effect                     // what reached its business side, in order
+	requests() (requests, messages int) // what arrived
+}
 
 // scripted is a trading partner that the demo plays: a real AS2 receiver on
 // loopback, with keys and records of its own. What it does wrong is in its
 // behaviour. It is safe for concurrent use.
 type scripted struct {
-	id        string
-	address   string // host and port
+	*premises
+	*record[as2.Answer]
 	agreement as2.Agreement
-	record    *record
 	behaviour behaviour
-	server    http.Handler
 	client    *http.Client // posts receipts
-
-	mu     sync.Mutex
-	listen net.Listener // nil while it is down
-	http   *http.Server
-	owed   sync.WaitGroup
+	owed      sync.WaitGroup
 }
 
 // newScripted makes the partner of a settings file, seen from its own side. It
@@ -45,11 +43,11 @@ func newScripted(s *partner.Snapshot, id string, k keys, b behaviour, scratch st
 		return nil, fmt.Errorf("demo: the sample files have no AS2 partner %s", id)
 	}
 	t := settings.AS2.Template
-	u, err := url.Parse(t.URL)
+	at, err := premisesAt(id, t.URL)
 	if err != nil {
 		return nil, err
 	}
-	p := &scripted{id: id, address: u.Host, record: newRecord(), behaviour: b, client: &http.Client{Timeout: 10 * time.Second}}
+	p := &scripted{premises: at, record: newRecord[as2.Answer](), behaviour: b, client: &http.Client{Timeout: 10 * time.Second}}
 	p.agreement = k.mirror(id, t)
 	if base := s.Gateway().Listen.Partners; base != nil {
 		p.agreement.Receive.ReceiptURLs = []string{string(base.BaseURL)}
@@ -65,16 +63,6 @@ func newScripted(s *partner.Snapshot, id string, k keys, b behaviour, scratch st
 	}
 	p.server = p.counted(b.in(receiver))
 	return p, nil
-}
-
-// counted notes every message that arrives, before anything else happens.
-func (p *scripted) counted(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			p.record.arrived(r.Header.Get("Message-ID"))
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // ByNames meets as2.Partners: one agreement, one gateway.
@@ -132,46 +120,6 @@ func (p *scripted) post(a *as2.Answer) {
 		if resp.StatusCode < 300 {
 			return
 		}
-	}
-}
-
-// open listens at the partner's address and serves.
-func (p *scripted) open() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.listen != nil {
-		return nil
-	}
-	l, err := listen(p.address)
-	if err != nil {
-		return fmt.Errorf("demo: %s: %w", p.id, err)
-	}
-	server := &http.Server{Handler: p.server, ReadHeaderTimeout: 10 * time.Second}
-	p.listen, p.http = l, server
-	go func() { _ = server.Serve(l) }() // ends when both are closed
-	return nil
-}
-
-// listen waits for a port that was given up a moment ago, or that a program which
-// is being started still holds: it has copies of our sockets until it runs.
-func listen(address string) (net.Listener, error) {
-	for end := time.Now().Add(reopening); ; {
-		l, err := net.Listen("tcp", address)
-		if err == nil || time.Now().After(end) {
-			return l, err
-		}
-		<-time.After(50 * time.Millisecond)
-	}
-}
-
-// close goes down: connections are refused, running exchanges cut.
-func (p *scripted) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.listen != nil {
-		p.listen.Close()
-		_ = p.http.Close() // whoever was in the middle of an exchange is cut off
-		p.listen, p.http = nil, nil
 	}
 }
 

@@ -2,10 +2,9 @@ package demo
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"sync"
-
-	"edigw/as2"
 )
 
 // maxAnswers is how many receipts a scripted partner keeps for repeats.
@@ -17,31 +16,41 @@ type effect struct {
 	SHA256    string // lower-case hex of the document
 }
 
-// record is what a partner knows by itself, whatever the gateway believes. It
-// is safe for concurrent use.
-type record struct {
+// record is what a partner knows by itself, whatever the gateway believes; A is
+// a receipt of its protocol. It is safe for concurrent use.
+type record[A any] struct {
 	mu       sync.Mutex
-	arrivals map[string]int         // requests by Message-ID
-	taken    map[string]bool        // Message-IDs that had their effect
-	answers  map[string]*as2.Answer // by Message-ID, for repeats
-	order    []string               // of answers, oldest first
+	arrivals map[string]int  // requests by Message-ID; empty where that is not in the header
+	taken    map[string]bool // Message-IDs that had their effect
+	answers  map[string]*A   // by Message-ID, for repeats
+	order    []string        // of answers, oldest first
 	effects  []effect
 }
 
-func newRecord() *record {
-	return &record{arrivals: map[string]int{}, taken: map[string]bool{}, answers: map[string]*as2.Answer{}}
+func newRecord[A any]() *record[A] {
+	return &record[A]{arrivals: map[string]int{}, taken: map[string]bool{}, answers: map[string]*A{}}
 }
 
 // arrived counts a request, whatever becomes of it.
-func (r *record) arrived(messageID string) {
+func (r *record[A]) arrived(messageID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.arrivals[messageID]++
 }
 
+// counted notes every message that arrives, before anything else happens.
+func (r *record[A]) counted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.Method == http.MethodPost {
+			r.arrived(q.Header.Get("Message-ID"))
+		}
+		next.ServeHTTP(w, q)
+	})
+}
+
 // take gives a document to the business side, unless one with its Message-ID
-// was given before (RFC 4130 §5.5): then the receipt of that time comes back.
-func (r *record) take(e effect, answer *as2.Answer) (first *as2.Answer, again bool) {
+// was given before (RFC 4130 §5.5, AS4 §3.2): then the receipt of that time comes back.
+func (r *record[A]) take(e effect, answer *A) (first *A, again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.taken[e.MessageID] {
@@ -58,14 +67,14 @@ func (r *record) take(e effect, answer *as2.Answer) (first *as2.Answer, again bo
 }
 
 // list gives the documents that reached the business side, in order.
-func (r *record) list() []effect {
+func (r *record[A]) list() []effect {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.effects)
 }
 
 // requests is how many requests came in for how many messages.
-func (r *record) requests() (requests, messages int) {
+func (r *record[A]) requests() (requests, messages int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n := range maps.Values(r.arrivals) {

@@ -42,7 +42,7 @@ type stage struct {
 
 // setUp makes the folder, the scripted partners and the sinks.
 func setUp(o Options, p *printer) (_ *stage, err error) {
-	s := &stage{story: &story{print: p, list: &checklist{}, busy: &busy{}, late: newGate(time.Second), cast: map[string]*scripted{}, letters: map[string]*document{}}, played: o.For}
+	s := &stage{story: &story{print: p, list: &checklist{}, busy: &busy{}, late: newGate(time.Second), cast: map[string]player{}, letters: map[string]*document{}}, played: o.For}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -99,7 +99,13 @@ func (s *stage) hire(k keys) (err error) {
 		if s.cast[id], err = newScripted(settings, id, k, b, s.scratch, log); err != nil {
 			return err
 		}
-		if err := s.cast[id].open(); err != nil {
+	}
+	if s.as4, err = newScriptedAS4(settings, as4Partner, k, s.scratch, log); err != nil {
+		return err
+	}
+	s.cast[as4Partner] = s.as4
+	for _, p := range s.cast {
+		if err := p.open(); err != nil {
 			return err
 		}
 	}
@@ -152,7 +158,7 @@ func (s *stage) admit(ctx context.Context) (password string, err error) {
 func (s *stage) introduce(password string) {
 	s.print.line("Console  %s     sign in as %s, password %s", s.gateway.ConsoleURL(), signIn, password)
 	s.print.line("Log      %s", s.log.Name())
-	s.print.line("Seven partners on this machine, each with records of its own:")
+	s.print.line("Eight partners on this machine, each with records of its own; the last one speaks AS4, the others AS2:")
 	for _, p := range []struct{ id, about string }{
 		{wellPartner, "always well"},
 		{busyPartner, "answers 503 with Retry-After now and then"},
@@ -161,6 +167,7 @@ func (s *stage) introduce(password string) {
 		{latePartner, "sends its receipts later, by itself"},
 		{silentPartner, "takes everything and never answers"},
 		{micPartner, "signs receipts over something else"},
+		{as4Partner, "loses a receipt, is down, and has an old agreement for a while"},
 	} {
 		s.print.line("  %-18s  %s", p.id, p.about)
 	}
@@ -227,13 +234,14 @@ func (s *stage) afterwards(ctx context.Context, endless bool) {
 		s.print.line("  edigw dlq replay LETTER                       asks to confirm possible-duplicate: Litware has it")
 		s.print.line("  edigw dlq settle LETTER --note \"they have it\"   closes it on their word")
 		s.print.line("  edigw message trace INV-30001                 a document by its number")
+		s.print.line("  edigw partner test %s              a ping over AS4; its receipt is verified", as4Partner)
 		s.print.line("  edigw breaker trip %s; edigw breaker reset %s", wellPartner, wellPartner)
 		s.print.line("  curl -H 'Authorization: Bearer %s' '%s/api/v1/letters?status=open'", s.token, s.gateway.ConsoleURL())
 		s.print.line("  cp %s %s/outbox/%s/", filepath.Join(s.place.dir, "documents", "*"), s.place.dir, wellPartner)
 	}
 	tick := time.NewTicker(idleEvery)
 	defer tick.Stop()
-	samples, partners := []sample{x12Invoice, edifactOrder, ublInvoice}, []string{wellPartner, busyPartner, latePartner, wellPartner}
+	samples, partners := []sample{x12Invoice, edifactOrder, ublInvoice}, []string{wellPartner, busyPartner, latePartner, as4Partner}
 	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
@@ -283,8 +291,8 @@ func (s *stage) reckon(ctx context.Context, patience time.Duration) (account, er
 	business := map[string][]effect{}
 	requests := 0
 	for id, p := range s.cast {
-		business[id] = p.record.list()
-		n, _ := p.record.requests()
+		business[id] = p.list()
+		n, _ := p.requests()
 		requests += n
 	}
 	v, err := s.follow.ledger(ctx)

@@ -26,6 +26,7 @@ const (
 	latePartner      = "wingtip-late"
 	silentPartner    = "tailspin-silent"
 	micPartner       = "litware-mic"
+	as4Partner       = "proseware-as4"
 )
 
 // What the story must show.
@@ -50,6 +51,11 @@ const (
 	factClosed    = "the breaker closed by a test that was delivered"
 	factOutage    = "the outage's letters replayed and delivered"
 	factEnded     = "the outage ended"
+	factLost      = "an AS4 message whose receipt was lost sent again, and booked once"
+	factHeld      = "an AS4 partner that is down: documents wait in line"
+	factInOrder   = "what waited delivered in order, with receipts, when the AS4 partner answered again"
+	factEBMS      = "a letter rejected, by an ebMS error"
+	factAgreed    = "the document of the ebMS error replayed under the same MessageId and delivered"
 	factRebuilt   = "the signature letter rebuilt under the same Message-ID and delivered"
 	factAsked     = "a replay of an uncertain letter asks to be confirmed"
 	factConfirmed = "a letter settled on the partner's word"
@@ -65,7 +71,8 @@ type story struct {
 	sinks   *sinks
 	print   *printer
 	list    *checklist
-	cast    map[string]*scripted
+	cast    map[string]player
+	as4     *scriptedAS4 // one of the cast
 	busy    *busy
 	late    *gate
 	outages []*document // that fell into the outage, the first being its test
@@ -77,7 +84,7 @@ type story struct {
 // the story goes on all the same.
 func (s *story) play(ctx context.Context) {
 	s.list.expect(factAPI, factSend, factOutbox, factRepeat, factStage, factRetry, factOpened, factMail, factSlack, factSignature, factAsync,
-		factMIC, factSilent, factMissing, factLate, factFormat, factAnswers, factClosed, factOutage, factEnded, factRebuilt, factAsked, factConfirmed, factDiscarded)
+		factMIC, factSilent, factMissing, factLate, factFormat, factAnswers, factClosed, factOutage, factEnded, factLost, factHeld, factInOrder, factEBMS, factAgreed, factRebuilt, factAsked, factConfirmed, factDiscarded)
 	for _, chapter := range []struct {
 		title string
 		tell  func(context.Context) error
@@ -87,6 +94,7 @@ func (s *story) play(ctx context.Context) {
 		{"A partner is down", s.goDown},
 		{"Partners that answer wrong, late or never", s.troubles},
 		{"The partner that was down answers again", s.comeBack},
+		{"A partner that speaks AS4", s.speakAS4},
 		{"An operator mends what is left", s.mend},
 	} {
 		if ctx.Err() != nil {

@@ -64,7 +64,7 @@ func TestWholeStory(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	last := regexp.MustCompile(`^demo: delivered=[1-9]\d* dead=[1-9]\d* retried=[1-9]\d* opened=1 alerts=[1-9]\d* replayed=4 lost=0 duplicated=0$`)
+	last := regexp.MustCompile(`^demo: delivered=[1-9]\d* dead=[1-9]\d* retried=[1-9]\d* opened=2 alerts=[1-9]\d* replayed=5 lost=0 duplicated=0$`)
 	if !last.MatchString(lines[len(lines)-1]) {
 		t.Errorf("last line: %s", lines[len(lines)-1])
 	}
@@ -81,6 +81,10 @@ func TestWholeStory(t *testing.T) {
 		`mail                \[PAGE\] Contoso down`,
 		`slack               `,
 		`built anew: `,
+		`proseware-as4       INV-\S+ retry 2 in \S+ \S+ closed the connection after everything was sent, without an answer`,
+		`proseware-as4       Stopped: partner not answering`,
+		`OUT-\d is over, it made no letter`,
+		`proseware-as4       \d+ is a dead letter, rejected: EBMS:0010`,
 	} {
 		if !regexp.MustCompile(want).Match(out) {
 			t.Errorf("not told: %s", want)

@@ -154,7 +154,12 @@ func (t *teller) outage(old, now outage) {
 	if old.ID == "" {
 		t.tell(now.Since, now.Partner, "breaker opened, %s: %s", now.ID, now.Detail)
 	}
-	if old.Ended.IsZero() && !now.Ended.IsZero() {
-		t.tell(now.Ended, now.Partner, "%s is over, none of its %s is open", now.ID, words.Count(now.Letters, "letter", "letters"))
+	if !old.Ended.IsZero() || now.Ended.IsZero() {
+		return
 	}
+	text := "it made no letter"
+	if now.Letters > 0 {
+		text = fmt.Sprintf("none of its %s is open", words.Count(now.Letters, "letter", "letters"))
+	}
+	t.tell(now.Ended, now.Partner, "%s is over, %s", now.ID, text)
 }
