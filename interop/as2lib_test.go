@@ -2,8 +2,6 @@ package interop
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 )
@@ -37,27 +35,17 @@ func (a *as2lib) install(ctx context.Context) error {
 	if _, err := exec.LookPath("javac"); err != nil {
 		return err
 	}
-	lib, err := jars(ctx, "com.helger.as2:as2-lib:5.1.7", "as2lib.sha256")
+	lib, err := jars(ctx, "as2lib.sha256", "com.helger.as2:as2-lib:5.1.7")
 	a.lib = lib
 	return err
 }
 
 func (a *as2lib) start(ctx context.Context, m material) error {
-	classes := filepath.Join(m.Dir, "classes")
-	sources, err := filepath.Glob("as2lib/*.java")
+	run, err := javaDriver(ctx, "as2lib", a.lib, filepath.Join(m.Dir, "classes"), a.heap, a.receipts)
 	if err != nil {
 		return err
 	}
-	path, err := classPath(a.lib)
-	if err != nil {
-		return err
-	}
-	compile := append([]string{"-cp", path, "-d", classes}, sources...)
-	if out, err := exec.CommandContext(ctx, "javac", compile...).CombinedOutput(); err != nil {
-		return fmt.Errorf("javac: %w\n%s", err, out)
-	}
-	run := exec.Command("java", "-Xmx"+a.heap, "-cp", classes+string(os.PathListSeparator)+path, "Driver", a.receipts)
-	return a.begin(ctx, a, run, a.messages, m)
+	return a.begin(ctx, run, a.messages, m, allTerms(a))
 }
 
 func (a *as2lib) endpoints(profile) (messages, receipts string) {

@@ -15,7 +15,7 @@ type deviation struct {
 }
 
 // deviations are all that are known. Each peer's stand in its own file.
-var deviations = slices.Concat(openAS2Deviations, as2LibDeviations, pyas2libDeviations)
+var deviations = slices.Concat(openAS2Deviations, as2LibDeviations, pyas2libDeviations, phase4Deviations)
 
 // each makes one deviation of several profiles.
 func each(d deviation, profiles ...string) (all []deviation) {
@@ -27,9 +27,9 @@ func each(d deviation, profiles ...string) (all []deviation) {
 }
 
 // deviationOf gives the one of a cell.
-func deviationOf(c cell) (deviation, bool) {
+func deviationOf(p named, way direction, profile string) (deviation, bool) {
 	for _, d := range deviations {
-		if d.peer == c.peer.name() && d.direction == c.direction && d.profile == c.profile.name {
+		if d.peer == p.name() && d.direction == way && d.profile == profile {
 			return d, true
 		}
 	}

@@ -22,6 +22,9 @@ const (
 	blankLines content = "text between blank lines"
 	binary     content = "every byte"
 	large      content = "50 MB"
+	middling   content = "4 MB"
+	xmlOrder   content = "XML order"
+	invoice    content = "invoice in an SBDH"
 )
 
 // largeSize is that of a large document.
@@ -60,6 +63,12 @@ func bodyOf(c content, mark string) []byte {
 		return noise(mark, 20_000, 256)
 	case large:
 		return noise(mark, largeSize, 16) // compresses to a half
+	case middling:
+		return noise(mark, 4_000_000, 256)
+	case xmlOrder:
+		return xmlOf(mark)
+	case invoice:
+		return invoiceOf(mark)
 	}
 	return orderOf(mark)
 }

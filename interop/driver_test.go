@@ -26,21 +26,31 @@ type driver struct {
 	waiting map[int]chan json.RawMessage
 }
 
-// question is a command to a driver.
+// question is a command to a driver. What each driver takes is in README.md.
 type question struct {
-	ID       int        `json:"id"`
-	Op       string     `json:"op"` // start, send, received
-	Listen   string     `json:"listen,omitempty"`
-	Material *material  `json:"material,omitempty"`
-	Profiles []terms    `json:"profiles,omitempty"`
-	Terms    *terms     `json:"terms,omitempty"`
-	Document *paperwork `json:"document,omitempty"`
-	// MessageID is that of a message from edigw.
+	ID       int    `json:"id"`
+	Op       string `json:"op"` // start, send, received
+	Listen   string `json:"listen,omitempty"`
+	Material any    `json:"material,omitempty"`
+	Profiles any    `json:"profiles,omitempty"` // list of terms
+	Terms    any    `json:"terms,omitempty"`
+	// Document is what AS2 drivers send, Documents what AS4 drivers do.
+	Document  *paperwork  `json:"document,omitempty"`
+	Documents []paperwork `json:"documents,omitempty"`
+	// MessageID is that of a message from edigw; of an AS4 message to be sent, its own.
 	MessageID string `json:"message_id,omitempty"`
 	Wait      int    `json:"wait,omitempty"` // seconds after which the driver gives up
 	// Count and Senders are for the command load (load_test.go).
 	Count   int `json:"count,omitempty"`
 	Senders int `json:"senders,omitempty"`
+	// What an AS4 driver is to do otherwise than agreed.
+	Ping      bool   `json:"ping,omitempty"`
+	Corrupt   bool   `json:"corrupt,omitempty"`
+	Recipient string `json:"recipient,omitempty"`
+	NoReceipt bool   `json:"no_receipt,omitempty"`
+	// Files of a message of edigw, for the eyes of Apache Santuario.
+	Envelope   string `json:"envelope,omitempty"`
+	Attachment string `json:"attachment,omitempty"`
 }
 
 // terms are a profile as the peer sees it.
@@ -62,8 +72,9 @@ type terms struct {
 
 // paperwork is a document to be sent.
 type paperwork struct {
-	File     string `json:"file"`
-	FileName string `json:"file_name"`
+	File        string `json:"file"`
+	FileName    string `json:"file_name"`
+	ContentType string `json:"content_type,omitempty"`
 }
 
 func termsOf(p peer, pr profile) terms {
@@ -74,8 +85,17 @@ func termsOf(p peer, pr profile) terms {
 	}
 }
 
-// begin runs a driver's program and has it start.
-func (d *driver) begin(ctx context.Context, p peer, cmd *exec.Cmd, listen string, m material) error {
+// allTerms are those of every profile.
+func allTerms(p peer) []terms {
+	all := make([]terms, len(profiles))
+	for i, pr := range profiles {
+		all[i] = termsOf(p, pr)
+	}
+	return all
+}
+
+// begin runs a driver's program and has it start, with these profiles as terms.
+func (d *driver) begin(ctx context.Context, cmd *exec.Cmd, listen string, material, profiles any) error {
 	d.process, d.waiting, d.gone = cmd, map[int]chan json.RawMessage{}, make(chan struct{})
 	cmd.Stderr = &d.log
 	var err error
@@ -90,11 +110,7 @@ func (d *driver) begin(ctx context.Context, p peer, cmd *exec.Cmd, listen string
 		return err
 	}
 	go d.listen(out)
-	all := make([]terms, len(profiles))
-	for i, pr := range profiles {
-		all[i] = termsOf(p, pr)
-	}
-	return d.ask(ctx, question{Op: "start", Listen: listen, Material: &m, Profiles: all}, nil)
+	return d.ask(ctx, question{Op: "start", Listen: listen, Material: material, Profiles: profiles}, nil)
 }
 
 // listen hands answers to whoever waits for them, until the process ends.
@@ -163,7 +179,7 @@ func (d *driver) ask(ctx context.Context, q question, out any) error {
 
 // sendAs has the driver send a document under these terms.
 func (d *driver) sendAs(ctx context.Context, t terms, doc document) (o outcome, err error) {
-	err = d.ask(ctx, question{Op: "send", Terms: &t, Document: &paperwork{doc.file, doc.fileName}}, &o)
+	err = d.ask(ctx, question{Op: "send", Terms: &t, Document: &paperwork{File: doc.file, FileName: doc.fileName}}, &o)
 	return o, err
 }
 

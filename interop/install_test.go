@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -55,20 +56,29 @@ func installed(name string, install func(dir string) error) (string, error) {
 	return dir, err
 }
 
-// pom asks Maven for the run-time dependencies of one artifact.
-const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+// pom asks Maven for the run-time dependencies of some artifacts.
+func pom(artifacts []string) []byte {
+	var b bytes.Buffer
+	b.WriteString(`<project xmlns="http://maven.apache.org/POM/4.0.0">
 <modelVersion>4.0.0</modelVersion><groupId>edigw.test</groupId><artifactId>interop</artifactId><version>1</version>
-<dependencies><dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version></dependency></dependencies>
-</project>
-`
+<dependencies>
+`)
+	for _, a := range artifacts {
+		part := strings.Split(a, ":")
+		fmt.Fprintf(&b, "<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version></dependency>\n", part[0], part[1], part[2])
+	}
+	b.WriteString("</dependencies>\n</project>\n")
+	return b.Bytes()
+}
 
-// jars installs a Java library, group:artifact:version, with all that it
-// needs, and gives their folder. sums is a list of checksums in this folder,
-// as sha256sum writes it; what is not in it, or otherwise, is refused.
-func jars(ctx context.Context, coordinates, sums string) (string, error) {
-	part := strings.Split(coordinates, ":")
+// jars installs a Java library, group:artifact:version, and others that it needs
+// but does not name, with all that those need, and gives their folder. sums is a
+// list of checksums in this folder, as sha256sum writes it; what is not in it, or
+// otherwise, is refused.
+func jars(ctx context.Context, sums, library string, others ...string) (string, error) {
+	part := strings.Split(library, ":")
 	dir, err := installed(part[1]+"-"+part[2], func(dir string) error {
-		if err := os.WriteFile(filepath.Join(dir, "pom.xml"), fmt.Appendf(nil, pom, part[0], part[1], part[2]), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "pom.xml"), pom(append([]string{library}, others...)), 0o600); err != nil {
 			return err
 		}
 		// The plugin is named in full: the stock one of Debian's Maven is
@@ -94,6 +104,46 @@ func jars(ctx context.Context, coordinates, sums string) (string, error) {
 func classPath(lib string) (string, error) {
 	found, err := filepath.Glob(filepath.Join(lib, "*.jar")) // sorted
 	return strings.Join(found, string(os.PathListSeparator)), err
+}
+
+// virtualenv installs Python packages into an environment of their own and gives
+// its interpreter. requirements is a list of all of them in this folder, as pip
+// reads it, with checksums.
+func virtualenv(ctx context.Context, name, requirements string) (string, error) {
+	dir, err := installed(name, func(dir string) error {
+		for _, args := range [][]string{
+			{"python3", "-m", "venv", dir},
+			{filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", requirements},
+		} {
+			if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+				return fmt.Errorf("%s: %w\n%s", args[0], err, out)
+			}
+		}
+		return nil
+	})
+	return filepath.Join(dir, "bin", "python"), err
+}
+
+// javaDriver compiles the driver in a folder of this one, together with what the
+// Java drivers share, against the jars of lib, and gives the command that runs it.
+func javaDriver(ctx context.Context, folder, lib, classes, heap string, arguments ...string) (*exec.Cmd, error) {
+	path, err := classPath(lib)
+	if err != nil {
+		return nil, err
+	}
+	compile := []string{"-cp", path, "-d", classes}
+	for _, dir := range []string{"java", folder} {
+		sources, err := filepath.Glob(dir + "/*.java")
+		if err != nil {
+			return nil, err
+		}
+		compile = append(compile, sources...)
+	}
+	if out, err := exec.CommandContext(ctx, "javac", compile...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("javac: %w\n%s", err, out)
+	}
+	run := append([]string{"-Xmx" + heap, "-cp", classes + string(os.PathListSeparator) + path, "Driver"}, arguments...)
+	return exec.Command("java", run...), nil
 }
 
 // checkSums compares every file of a folder with a list of checksums.

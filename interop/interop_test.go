@@ -15,24 +15,27 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write docs/interop/matrix.md anew")
+var update = flag.Bool("update", false, "write the matrices in docs/interop anew")
 
 // patience bounds every wait for another process.
 const patience = 90 * time.Second
 
-// peer is a foreign product that runs beside edigw. Its methods send and
-// received are called from several goroutines at a time.
-type peer interface {
-	// name is short and lower-case: it begins the ids of partners and names
-	// the peer's page in docs/interop.
-	name() string
-	// product names product and release as the matrix shows them.
-	product() string
-	// lacks says why the peer cannot do a profile in a direction; empty: it can.
-	lacks(p profile, d direction) string
+// program is a foreign product, whatever it speaks.
+type program interface {
+	named
 	// install brings the product into the cache, unless it is there already.
 	// An error means that the peer is not run.
 	install(ctx context.Context) error
+	// stop ends the process.
+	stop()
+}
+
+// peer is a foreign AS2 product that runs beside edigw. Its methods send and
+// received are called from several goroutines at a time.
+type peer interface {
+	program
+	// lacks says why the peer cannot do a profile in a direction; empty: it can.
+	lacks(p profile, d direction) string
 	// start writes the configuration, starts the process and waits until it is
 	// ready.
 	start(ctx context.Context, m material) error
@@ -44,8 +47,6 @@ type peer interface {
 	send(ctx context.Context, p profile, d document) (outcome, error)
 	// received waits until a message of edigw has arrived at the peer.
 	received(ctx context.Context, p profile, messageID string) (arrival, error)
-	// stop ends the process.
-	stop()
 }
 
 // tuned is a peer whose partner files name a preset of edigw for the product.
@@ -90,11 +91,12 @@ func TestInterop(t *testing.T) {
 	wanted(t)
 	s := newSite(t)
 	s.start()
-	m := newMatrix()
+	m := newMatrix(tableAS2())
 	for _, p := range peers() {
 		t.Run(p.name(), func(t *testing.T) {
 			s.in(t)
-			if launch(t, s, p) {
+			if launch(t, p, func(ctx context.Context) error { return p.start(ctx, s.materialFor(p)) }) {
+				s.introduce(p, profiles)
 				exchange(t, s, p, m)
 				switch p := p.(type) {
 				case *openAS2:
@@ -113,6 +115,31 @@ func TestInterop(t *testing.T) {
 	m.judge(t)
 }
 
+// matrixHead stands above the matrix in its file.
+const matrixHead = `# Interoperability matrix
+
+Written by ` + "`make interop`" + `, which fails when a cell comes out otherwise. Each cell
+is a document that went between the real edigw and the real product, both
+processes of their own on loopback. **ok** means: the content is the same byte for byte, the
+file name too, both sides computed the same MIC, whoever asked for a receipt
+verified it, and edigw counts the message as delivered with that receipt as
+proof. **–**: the product cannot do it. Anything else is what is known of the
+product, and is explained below the table. How each product was set up, what it
+needs, and which settings answer what it does otherwise:
+`
+
+// tableAS2 is what the matrix of AS2 is about.
+func tableAS2() table {
+	t := table{file: "matrix.md", head: matrixHead}
+	for _, p := range profiles {
+		t.rows = append(t.rows, row{p.name, p.String()})
+	}
+	for _, p := range peers() {
+		t.peers = append(t.peers, p)
+	}
+	return t
+}
+
 // wanted skips a test unless foreign products are to run.
 func wanted(t *testing.T) {
 	t.Helper()
@@ -121,9 +148,8 @@ func wanted(t *testing.T) {
 	}
 }
 
-// launch installs and starts a peer, and introduces it to edigw. It reports
-// whether the peer runs.
-func launch(t *testing.T, s *site, p peer) bool {
+// launch installs and starts a peer. It reports whether the peer runs.
+func launch(t *testing.T, p program, start func(ctx context.Context) error) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
@@ -137,11 +163,10 @@ func launch(t *testing.T, s *site, p peer) bool {
 	}
 	t.Logf("%s: installed after %v", p.product(), time.Since(began).Round(time.Second))
 	t.Cleanup(p.stop)
-	if err := p.start(ctx, s.materialFor(p)); err != nil {
+	if err := start(ctx); err != nil {
 		t.Fatalf("%s does not start: %v", p.product(), err)
 	}
 	t.Logf("%s: ready after %v", p.product(), time.Since(began).Round(time.Second))
-	s.introduce(p, profiles)
 	return true
 }
 
@@ -155,7 +180,7 @@ func exchange(t *testing.T, s *site, p peer, m *matrix) {
 					why = "The profile is about what one side alone does."
 				}
 				if why != "" {
-					m.lacks(p, pr, d, why)
+					m.lacks(p, d, pr.name, why)
 					continue
 				}
 				t.Run(pr.name+"/"+map[direction]string{toPeer: "out", fromPeer: "in"}[d], func(t *testing.T) {
@@ -165,7 +190,7 @@ func exchange(t *testing.T, s *site, p peer, m *matrix) {
 					ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 					defer cancel()
 					c := cell{site: s, peer: p, profile: pr, direction: d, way: i}
-					m.note(t, c, c.run(ctx, t))
+					m.note(t, p, d, pr.name, c.run(ctx, t))
 				})
 			}
 		}

@@ -117,7 +117,7 @@ func (p pair) load(ctx context.Context, d document, count, senders int) (b burst
 		}
 	}
 	err = p.sender.ask(ctx, question{
-		Op: "load", Terms: &p.terms, Document: &paperwork{d.file, d.fileName}, Count: count, Senders: senders, Wait: 1200,
+		Op: "load", Terms: &p.terms, Document: &paperwork{File: d.file, FileName: d.fileName}, Count: count, Senders: senders, Wait: 1200,
 	}, &b)
 	if err != nil {
 		return b, err

@@ -10,8 +10,28 @@ import (
 	"testing"
 )
 
-// matrixFile is where the matrix is kept.
-var matrixFile = filepath.Join("..", "docs", "interop", "matrix.md")
+// named is a column of a matrix: a product.
+type named interface {
+	// name is short and lower-case: it begins the ids of partners and names
+	// the product's page in docs/interop.
+	name() string
+	// product names product and release as the matrix shows them.
+	product() string
+}
+
+// row is a profile as a matrix shows it: its name, and what is special.
+type row struct{ name, what string }
+
+// table is what a matrix is about.
+type table struct {
+	file  string // in docs/interop
+	head  string // stands above the matrix
+	rows  []row
+	peers []named
+}
+
+// path is where the matrix is kept.
+func (t table) path() string { return filepath.Join("..", "docs", "interop", t.file) }
 
 // What a cell may say besides the label of a deviation.
 const (
@@ -23,6 +43,7 @@ const (
 
 // matrix gathers the results of all cells.
 type matrix struct {
+	table
 	mu    sync.Mutex
 	cells map[string]map[string]string // column, profile
 	notes []note
@@ -37,7 +58,7 @@ type note struct{ column, profile, label, why string }
 type scenario struct{ peer, name, what, result string }
 
 // scenario notes how one came out.
-func (m *matrix) scenario(p peer, name, what string, failed bool) {
+func (m *matrix) scenario(p named, name, what string, failed bool) {
 	result := cellGood
 	if failed {
 		result = cellFailed
@@ -47,10 +68,17 @@ func (m *matrix) scenario(p peer, name, what string, failed bool) {
 	m.scenarios = append(m.scenarios, scenario{p.product(), name, what, result})
 }
 
-func newMatrix() *matrix { return &matrix{cells: map[string]map[string]string{}} }
+// scenarioNotRun notes that one needs a program that is not there.
+func (m *matrix) scenarioNotRun(p named, name, what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.scenarios = append(m.scenarios, scenario{p.product(), name, what, cellNotRun})
+}
+
+func newMatrix(t table) *matrix { return &matrix{table: t, cells: map[string]map[string]string{}} }
 
 // column is the heading of a peer and a direction.
-func column(p peer, d direction) string {
+func column(p named, d direction) string {
 	if d == toPeer {
 		return "edigw → " + p.product()
 	}
@@ -73,42 +101,42 @@ func (m *matrix) explain(column, profile, label, why string) {
 }
 
 // note judges the result of a cell: as it should be, or as is known of the peer.
-func (m *matrix) note(t *testing.T, c cell, r result) {
+func (m *matrix) note(t *testing.T, p named, d direction, profile string, r result) {
 	t.Helper()
-	where := column(c.peer, c.direction)
-	known, deviates := deviationOf(c)
+	where := column(p, d)
+	known, deviates := deviationOf(p, d, profile)
 	switch {
 	case deviates && r.String() == known.result:
-		m.set(where, c.profile.name, known.label)
-		m.explain(where, c.profile.name, known.label, known.why)
+		m.set(where, profile, known.label)
+		m.explain(where, profile, known.label, known.why)
 	case deviates:
-		m.set(where, c.profile.name, cellFailed)
+		m.set(where, profile, cellFailed)
 		t.Errorf("%s, not what is known of this peer: %s", r, known.result)
 	case len(r) > 0:
-		m.set(where, c.profile.name, cellFailed)
+		m.set(where, profile, cellFailed)
 		t.Error(r)
 	default:
-		m.set(where, c.profile.name, cellGood)
+		m.set(where, profile, cellGood)
 	}
 }
 
 // lacks notes that a peer has no such thing.
-func (m *matrix) lacks(p peer, pr profile, d direction, why string) {
-	m.set(column(p, d), pr.name, cellMissing)
-	m.explain(column(p, d), pr.name, cellMissing, why)
+func (m *matrix) lacks(p named, d direction, profile, why string) {
+	m.set(column(p, d), profile, cellMissing)
+	m.explain(column(p, d), profile, cellMissing, why)
 }
 
 // notRun notes that a peer could not be installed.
-func (m *matrix) notRun(p peer) {
-	for _, pr := range profiles {
-		m.set(column(p, toPeer), pr.name, cellNotRun)
-		m.set(column(p, fromPeer), pr.name, cellNotRun)
+func (m *matrix) notRun(p named) {
+	for _, r := range m.rows {
+		m.set(column(p, toPeer), r.name, cellNotRun)
+		m.set(column(p, fromPeer), r.name, cellNotRun)
 	}
 }
 
 // columns are those of peers that the run reached.
 func (m *matrix) columns() (all []string) {
-	for _, p := range peers() {
+	for _, p := range m.peers {
 		for _, d := range []direction{toPeer, fromPeer} {
 			if c := column(p, d); m.cells[c] != nil {
 				all = append(all, c)
@@ -127,10 +155,10 @@ func (m *matrix) String() string {
 		fmt.Fprintf(&b, " %s |", c)
 	}
 	fmt.Fprintf(&b, "\n|---|---|%s\n", strings.Repeat("---|", len(columns)))
-	for _, p := range profiles {
-		fmt.Fprintf(&b, "| %s | %s |", p.name, p)
+	for _, r := range m.rows {
+		fmt.Fprintf(&b, "| %s | %s |", r.name, r.what)
 		for _, c := range columns {
-			fmt.Fprintf(&b, " %s |", m.cells[c][p.name])
+			fmt.Fprintf(&b, " %s |", m.cells[c][r.name])
 		}
 		b.WriteString("\n")
 	}
@@ -150,13 +178,27 @@ func (m *matrix) trouble() string {
 	return b.String()
 }
 
+// listed are some rows; of most it names the others.
+func (m *matrix) listed(some []string) string {
+	if len(some) < 2*len(m.rows)/3 {
+		return strings.Join(some, ", ")
+	}
+	var others []string
+	for _, r := range m.rows {
+		if !slices.Contains(some, r.name) {
+			others = append(others, r.name)
+		}
+	}
+	return "all but " + strings.Join(others, ", ")
+}
+
 // footnotes explains the cells, those of one reason together.
 func (m *matrix) footnotes() string {
 	var order []note
 	where := map[note][]string{}
-	for _, p := range profiles {
+	for _, r := range m.rows {
 		for _, n := range m.notes {
-			if n.profile != p.name {
+			if n.profile != r.name {
 				continue
 			}
 			key := note{column: n.column, label: n.label, why: n.why}
@@ -171,7 +213,7 @@ func (m *matrix) footnotes() string {
 	})
 	var b strings.Builder
 	for _, n := range order {
-		fmt.Fprintf(&b, "\n- %s, %s: **%s**. %s", n.column, strings.Join(where[n], ", "), n.label, n.why)
+		fmt.Fprintf(&b, "\n- %s, %s: **%s**. %s", n.column, m.listed(where[n]), n.label, n.why)
 	}
 	if b.Len() > 0 {
 		return "\n" + strings.TrimPrefix(b.String(), "\n") + "\n"
@@ -179,68 +221,10 @@ func (m *matrix) footnotes() string {
 	return ""
 }
 
-// String names what a profile has besides the defaults.
-func (p profile) String() string {
-	var parts []string
-	if p.sign != "none" {
-		how := "signed " + p.sign
-		if p.signature == "rsa-pss" {
-			how += " PSS"
-		}
-		parts = append(parts, how)
-	}
-	if p.encrypt != "none" {
-		how := p.encrypt
-		if p.transport != "rsa-pkcs1" {
-			how += " " + p.transport
-		}
-		parts = append(parts, how)
-	}
-	if p.compress != "none" {
-		parts = append(parts, "compressed "+p.compress)
-	}
-	if p.encoding != "binary" {
-		parts = append(parts, p.encoding)
-	}
-	if p.ours != "" {
-		parts = append(parts, "`"+p.ours+"`")
-	}
-	if p.blanks {
-		parts = append(parts, "AS2 name with blanks")
-	}
-	if p.content != order {
-		parts = append(parts, string(p.content))
-	}
-	return strings.Join(append(parts, p.receiptText()), ", ")
-}
-
-func (p profile) receiptText() string {
-	switch {
-	case !p.receipt():
-		return "no MDN"
-	case p.mdnSigned:
-		return p.mdn + " signed MDN"
-	}
-	return p.mdn + " unsigned MDN"
-}
-
-// matrixHead stands above the matrix in its file.
-const matrixHead = `# Interoperability matrix
-
-Written by ` + "`make interop`" + `, which fails when a cell comes out otherwise. Each cell
-is a document that went between the real edigw and the real product, both
-processes of their own on loopback. **ok** means: the content is the same byte for byte, the
-file name too, both sides computed the same MIC, whoever asked for a receipt
-verified it, and edigw counts the message as delivered with that receipt as
-proof. **–**: the product cannot do it. Anything else is what is known of the
-product, and is explained below the table. How each product was set up, what it
-needs, and which settings answer what it does otherwise:
-`
-
 // pages links the page of each peer.
-func pages() string {
+func (m *matrix) pages() string {
 	var links []string
-	for _, p := range peers() {
+	for _, p := range m.peers {
 		links = append(links, fmt.Sprintf("[%s](%s.md)", p.product(), p.name()))
 	}
 	return strings.Join(links, ",\n") + ".\n"
@@ -250,25 +234,25 @@ func pages() string {
 func (m *matrix) judge(t *testing.T) {
 	t.Helper()
 	t.Logf("\n%s", m)
-	if len(m.columns()) < 2*len(peers()) || strings.Contains(m.String(), "|  |") {
-		t.Logf("%s is not compared: not everything was selected", matrixFile)
+	if len(m.columns()) < 2*len(m.peers) || strings.Contains(m.String(), "|  |") {
+		t.Logf("%s is not compared: not everything was selected", m.path())
 		return
 	}
-	text := matrixHead + pages() + "\n" + m.String()
+	text := m.head + m.pages() + "\n" + m.String()
 	if strings.Contains(text, cellNotRun) || strings.Contains(text, cellFailed) {
 		return // told already
 	}
 	if *update {
-		if err := os.WriteFile(matrixFile, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(m.path(), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	kept, err := os.ReadFile(matrixFile)
+	kept, err := os.ReadFile(m.path())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(kept) != text {
-		t.Errorf("%s says something else; `go test ./interop -update` writes it anew", matrixFile)
+		t.Errorf("%s says something else; `go test ./interop -update` writes it anew", m.path())
 	}
 }

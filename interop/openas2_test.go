@@ -57,7 +57,7 @@ func (o *openAS2) install(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	o.jars, err = jars(ctx, "net.sf.openas2:openas2-server:2.10.1", "openas2.sha256")
+	o.jars, err = jars(ctx, "openas2.sha256", "net.sf.openas2:openas2-server:2.10.1")
 	return err
 }
 

@@ -1,5 +1,7 @@
 package interop
 
+import "strings"
+
 // profile is one set of things that two partners agreed on. It holds for both
 // directions. The values are those of the partner file (docs/partner-file.md);
 // empty ones mean none, or the file's default.
@@ -122,3 +124,48 @@ func completed(all []profile) []profile {
 
 // receipt reports whether the sender asks for a receipt.
 func (p profile) receipt() bool { return p.mdn != "none" }
+
+// String names what a profile has besides the defaults.
+func (p profile) String() string {
+	var parts []string
+	if p.sign != "none" {
+		how := "signed " + p.sign
+		if p.signature == "rsa-pss" {
+			how += " PSS"
+		}
+		parts = append(parts, how)
+	}
+	if p.encrypt != "none" {
+		how := p.encrypt
+		if p.transport != "rsa-pkcs1" {
+			how += " " + p.transport
+		}
+		parts = append(parts, how)
+	}
+	if p.compress != "none" {
+		parts = append(parts, "compressed "+p.compress)
+	}
+	if p.encoding != "binary" {
+		parts = append(parts, p.encoding)
+	}
+	if p.ours != "" {
+		parts = append(parts, "`"+p.ours+"`")
+	}
+	if p.blanks {
+		parts = append(parts, "AS2 name with blanks")
+	}
+	if p.content != order {
+		parts = append(parts, string(p.content))
+	}
+	return strings.Join(append(parts, p.receiptText()), ", ")
+}
+
+func (p profile) receiptText() string {
+	switch {
+	case !p.receipt():
+		return "no MDN"
+	case p.mdnSigned:
+		return p.mdn + " signed MDN"
+	}
+	return p.mdn + " unsigned MDN"
+}

@@ -2,9 +2,7 @@ package interop
 
 import (
 	"context"
-	"fmt"
 	"os/exec"
-	"path/filepath"
 )
 
 // pyas2lib is a Python library, with the driver in pyas2/.
@@ -35,25 +33,13 @@ func (*pyas2lib) lacks(p profile, d direction) string {
 	return ""
 }
 
-func (p *pyas2lib) install(ctx context.Context) error {
-	dir, err := installed("pyas2lib-1.4.4", func(dir string) error {
-		for _, args := range [][]string{
-			{"python3", "-m", "venv", dir},
-			{filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-				"--no-deps", "-r", "pyas2/requirements.txt"},
-		} {
-			if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
-				return fmt.Errorf("%s: %w\n%s", args[0], err, out)
-			}
-		}
-		return nil
-	})
-	p.python = filepath.Join(dir, "bin", "python")
+func (p *pyas2lib) install(ctx context.Context) (err error) {
+	p.python, err = virtualenv(ctx, "pyas2lib-1.4.4", "pyas2/requirements.txt")
 	return err
 }
 
 func (p *pyas2lib) start(ctx context.Context, m material) error {
-	return p.begin(ctx, p, exec.Command(p.python, "pyas2/driver.py"), p.listen, m)
+	return p.begin(ctx, exec.Command(p.python, "pyas2/driver.py"), p.listen, m, allTerms(p))
 }
 
 func (p *pyas2lib) endpoints(profile) (messages, receipts string) {

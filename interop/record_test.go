@@ -34,7 +34,10 @@ type attempt struct {
 type acknowledgement struct {
 	Verdict     string `json:"verdict"`
 	Disposition string `json:"disposition"`
+	EBMS        string `json:"ebms"`
+	Positive    bool   `json:"positive"`
 	Signer      string `json:"signer"`
+	Detail      string `json:"detail"`
 }
 
 // ended reports whether nothing more becomes of a message by itself.
@@ -67,8 +70,19 @@ type facts struct {
 	MIC         string `json:"mic"`
 	Disposition string `json:"disposition"`
 	Problem     string `json:"problem"`
+	Part        int    `json:"part"` // of several files, from 1
+	AS4         struct {
+		Properties []property `json:"properties"`
+		Pulled     bool       `json:"pulled"`
+	} `json:"as4"`
 
 	document string // path
+}
+
+// property is one of an AS4 message or of its payload.
+type property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // inbox gives what lies in the folder of a partner.

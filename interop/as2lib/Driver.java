@@ -27,15 +27,9 @@ import com.helger.commons.collection.attr.StringMap;
 import com.helger.commons.state.ESuccess;
 import jakarta.mail.MessagingException;
 import jakarta.mail.internet.ContentDisposition;
-import java.io.BufferedReader;
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyFactory;
@@ -47,7 +41,6 @@ import java.security.cert.X509Certificate;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.Base64;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -71,37 +64,18 @@ class Driver {
   Driver(String receiptAddress) { this.receiptAddress = receiptAddress; }
 
   public static void main(String[] args) throws Exception {
-    PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
-    System.setOut(System.err); // whatever a library prints must not look like an answer
-    BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     Driver driver = new Driver(args[0]);
-    for (String line; (line = in.readLine()) != null; ) {
-      Map<String, Object> command = new Json(line).object();
-      new Thread(() -> {
-        Map<String, Object> answer = driver.answer(command);
-        answer.put("id", command.get("id"));
-        synchronized (out) {
-          out.println(Json.write(answer));
-        }
-      }).start();
-    }
-    System.exit(0); // the receivers' threads are no daemons
+    Commands.serve(driver::perform);
   }
 
-  Map<String, Object> answer(Map<String, Object> c) {
-    Map<String, Object> answer = new LinkedHashMap<>();
-    try {
-      switch (Json.text(c, "op")) {
-        case "start": start(c); break;
-        case "send": new Sender(this).send(c, answer); break;
-        case "load": new Sender(this).load(c, answer); break;
-        case "received": answer.putAll(arrival(c)); break;
-        default: throw new IllegalArgumentException("unknown op " + c.get("op"));
-      }
-    } catch (Throwable t) { // an OutOfMemoryError is an answer, too
-      answer.put("error", String.valueOf(t));
+  void perform(String op, Map<String, Object> c, Map<String, Object> answer) throws Exception {
+    switch (op) {
+      case "start": start(c); break;
+      case "send": new Sender(this).send(c, answer); break;
+      case "load": new Sender(this).load(c, answer); break;
+      case "received": answer.putAll(arrival(c)); break;
+      default: throw new IllegalArgumentException("unknown op " + op);
     }
-    return answer;
   }
 
   void start(Map<String, Object> c) throws Exception {
@@ -273,23 +247,6 @@ class Driver {
     @Override public void handleError(IMessage message, AS2Exception e) {
       lastError = String.valueOf(e);
       super.handleError(message, e);
-    }
-  }
-
-  /** Board is where one thread leaves facts for another. */
-  static class Board {
-    private final Map<String, Map<String, Object>> facts = new HashMap<>();
-
-    synchronized void put(String key, Map<String, Object> value) {
-      facts.put(key, value);
-      notifyAll();
-    }
-
-    /** The facts, or null if they are not there in time. */
-    synchronized Map<String, Object> await(String key, int seconds) throws InterruptedException {
-      long end = System.currentTimeMillis() + seconds * 1000L;
-      for (long left = seconds * 1000L; !facts.containsKey(key) && left > 0; left = end - System.currentTimeMillis()) wait(left);
-      return facts.get(key);
     }
   }
 }

@@ -3,7 +3,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Json reads a command and writes an answer; no library that as2-lib brings along does. */
+/** Json reads a command and writes an answer; none of the libraries here brings a reader along. */
 class Json {
   private final String s;
   private int at;
@@ -92,6 +92,11 @@ class Json {
       m.forEach((k, v) -> b.append(b.length() > 1 ? "," : "").append(quote(k.toString())).append(':').append(write(v)));
       return b.append('}').toString();
     }
+    if (o instanceof List<?> all) {
+      StringBuilder b = new StringBuilder("[");
+      all.forEach(v -> b.append(b.length() > 1 ? "," : "").append(write(v)));
+      return b.append(']').toString();
+    }
     return o == null || o instanceof Number || o instanceof Boolean ? String.valueOf(o) : quote(o.toString());
   }
 
@@ -118,11 +123,12 @@ class Json {
 
   static boolean flag(Map<String, Object> m, String key) { return Boolean.TRUE.equals(m.get(key)); }
 
-  static int number(Map<String, Object> m, String key) { return ((Number) m.get(key)).intValue(); }
-
-  static List<String> texts(Map<String, Object> m, String key) {
-    List<String> all = new ArrayList<>();
-    for (Object o : (List<?>) m.get(key)) all.add(o.toString());
+  /** The elements of a list of objects; none if there is no such list. */
+  static List<Map<String, Object>> maps(Map<String, Object> m, String key) {
+    List<Map<String, Object>> all = new ArrayList<>();
+    if (m.get(key) instanceof List<?> list) list.forEach(o -> all.add(map(o)));
     return all;
   }
+
+  static int number(Map<String, Object> m, String key) { return ((Number) m.get(key)).intValue(); }
 }
