@@ -77,6 +77,15 @@ func numbers(name, sub string) (list []string) {
 	return list
 }
 
+// collection says whose numbers a test carries: each protocol has its own.
+func collection(test string) string {
+	folder, name, _ := strings.Cut(test, " ")
+	if folder == "as4" || strings.HasPrefix(folder, "as4/") || strings.Contains(name, "AS4") {
+		return "AS4"
+	}
+	return "AS2"
+}
+
 // TestEveryKnownFaultHasItsTest: each row names tests that are there and carry
 // its number, or says why it can be no input; and each number that a test
 // carries is a row that names the test.
@@ -86,42 +95,37 @@ func TestEveryKnownFaultHasItsTest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	as2, as4, ok := strings.Cut(string(page), "\n## AS4\n")
+	if !ok {
+		t.Fatal("the page has no part about AS4")
+	}
 	known := tests(t)
+	checkFaults(t, "AS2", as2, known, 60)
+	checkFaults(t, "AS4", as4, known, 30)
+}
+
+// checkFaults holds the table of one protocol, which has so many rows at least,
+// against the tests.
+func checkFaults(t *testing.T, protocol, table string, known map[string]map[string]bool, least int) {
+	t.Helper()
 	named := map[string][]string{} // by row
 	last := 0
-	for _, m := range faultRow.FindAllStringSubmatch(string(page), -1) {
+	for _, m := range faultRow.FindAllStringSubmatch(table, -1) {
 		n, err := strconv.Atoi(m[1])
 		if err != nil || n <= last {
-			t.Errorf("row %s follows row %d", m[1], last)
+			t.Errorf("%s: row %s follows row %d", protocol, m[1], last)
 		}
 		last = n
 		named[m[1]] = nil
-		if strings.HasPrefix(m[4], "no input: ") {
-			continue
-		}
-		for _, q := range quoted.FindAllStringSubmatch(m[4], -1) {
-			folder, rest, _ := strings.Cut(q[1], " ")
-			test, sub, _ := strings.Cut(rest, "/")
-			name := folder + " " + test
-			named[m[1]] = append(named[m[1]], q[1])
-			switch {
-			case known[name] == nil:
-				t.Errorf("row %s names %s, which is not there", m[1], name)
-			case sub != "" && !known[name][sub]:
-				t.Errorf("row %s: %s has no subtest %q", m[1], name, sub)
-			case !slices.Contains(numbers(name, sub), m[1]):
-				t.Errorf("row %s names %s, which does not carry its number", m[1], q[1])
-			}
-		}
-		if len(named[m[1]]) == 0 {
-			t.Errorf("row %s names no test", m[1])
+		if !strings.HasPrefix(m[4], "no input: ") {
+			named[m[1]] = testsOfRow(t, protocol+": row "+m[1], m, known)
 		}
 	}
-	if len(named) < 60 {
-		t.Errorf("%d rows were found: is the pattern still right?", len(named))
+	if len(named) < least {
+		t.Errorf("%s: %d rows were found: is the pattern still right?", protocol, len(named))
 	}
 	for name, inner := range known {
-		if strings.HasPrefix(name, "docs ") {
+		if strings.HasPrefix(name, "docs ") || collection(name) != protocol {
 			continue
 		}
 		for _, n := range numbers(name, "") {
@@ -137,4 +141,27 @@ func TestEveryKnownFaultHasItsTest(t *testing.T) {
 			}
 		}
 	}
+}
+
+// testsOfRow are the tests that a row names, which must be there.
+func testsOfRow(t *testing.T, row string, m []string, known map[string]map[string]bool) (named []string) {
+	t.Helper()
+	for _, q := range quoted.FindAllStringSubmatch(m[4], -1) {
+		folder, rest, _ := strings.Cut(q[1], " ")
+		test, sub, _ := strings.Cut(rest, "/")
+		name := folder + " " + test
+		named = append(named, q[1])
+		switch {
+		case known[name] == nil:
+			t.Errorf("%s names %s, which is not there", row, name)
+		case sub != "" && !known[name][sub]:
+			t.Errorf("%s: %s has no subtest %q", row, name, sub)
+		case !slices.Contains(numbers(name, sub), m[1]):
+			t.Errorf("%s names %s, which does not carry its number", row, q[1])
+		}
+	}
+	if len(named) == 0 {
+		t.Errorf("%s names no test", row)
+	}
+	return named
 }
