@@ -233,3 +233,20 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// FuzzParseID: nothing of the text gets lost, and what is written is read as the
+// same identifier.
+func FuzzParseID(f *testing.F) {
+	for _, text := range []string{"0088:1", "iso6523-actorid-upis::9:a", "urn:a::b##c::2.1", "::x", "a::"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		id := ParseID(text, SchemeParticipant)
+		if written := id.String(); written != text && written != SchemeParticipant+"::"+text {
+			t.Errorf("%q became %q", text, written)
+		}
+		if again := ParseID(id.String(), SchemeDocument); again != id {
+			t.Errorf("%v, read again: %v", id, again)
+		}
+	})
+}

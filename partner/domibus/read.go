@@ -103,7 +103,7 @@ type reader struct {
 
 // Read reads a configuration. The error names the file.
 func Read(file string) (*Configuration, error) {
-	data, err := takeover.ReadFile(file, maxDocument)
+	data, err := takeover.Content(file, maxDocument)
 	if err != nil {
 		return nil, err
 	}

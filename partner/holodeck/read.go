@@ -105,7 +105,7 @@ func Read(names ...string) ([]PMode, error) {
 }
 
 func read(file string) (PMode, error) {
-	data, err := takeover.ReadFile(file, maxDocument)
+	data, err := takeover.Content(file, maxDocument)
 	if err != nil {
 		return PMode{}, err
 	}

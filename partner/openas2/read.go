@@ -150,7 +150,7 @@ func find(dir string) (string, error) {
 // readXML reads a whole file, bounded. Entities that a document declares
 // itself are refused by the decoder.
 func readXML(file string) (node, error) {
-	text, err := takeover.ReadFile(file, maxXML)
+	text, err := takeover.Content(file, maxXML)
 	if err != nil {
 		return node{}, err
 	}
@@ -176,7 +176,7 @@ func (r *reader) readProperties(root node) {
 	if named := r.properties["override_properties_file"]; named != "" {
 		file = r.path(named, file)
 	}
-	text, err := takeover.ReadFile(file, maxXML)
+	text, err := takeover.Content(file, maxXML)
 	if err != nil {
 		return // there need not be one
 	}

@@ -37,7 +37,7 @@ func (e *Entry) Own() bool { return e != nil && e.key != nil && len(e.Certificat
 // Read adds a keystore of any number of keys and certificates. hint says where
 // its password may come from.
 func (k *Keystore) Read(file, password, hint string) error {
-	data, err := ReadFile(file, maxKeystore)
+	data, err := Content(file, maxKeystore)
 	if err != nil {
 		return err
 	}

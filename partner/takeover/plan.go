@@ -79,9 +79,9 @@ func Clip(s string) string {
 // Quoted writes a text in YAML.
 func Quoted(s string) string { return strconv.QuoteToASCII(strings.ToValidUTF8(s, "·")) }
 
-// ReadFile reads a file that others may have written: a pipe or a device in its
+// Content reads a file that others may have written: a pipe or a device in its
 // place must not hold us up, or fill our memory.
-func ReadFile(name string, most int64) ([]byte, error) {
+func Content(name string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
