@@ -17,6 +17,7 @@ import (
 	"edigw/as2/smime"
 	"edigw/fault"
 	"edigw/internal/rawmime"
+	"edigw/internal/testfixture"
 )
 
 // captureTime is when the captures were new: their certificates end in 2026.
@@ -26,7 +27,7 @@ var captureTime = time.Date(2023, 3, 1, 0, 0, 0, 0, time.UTC)
 // is compared by one of these tests.
 func captures(t *testing.T, suffix string) (rows []map[string]string) {
 	t.Helper()
-	for _, row := range manifest(t, foreign(t, "as2", "manifest.tsv")) {
+	for _, row := range testfixture.Table(t, testfixture.Path(t, "as2", "manifest.tsv")) {
 		if strings.HasSuffix(row["file"], suffix) {
 			rows = append(rows, row)
 		}
@@ -40,7 +41,7 @@ func captures(t *testing.T, suffix string) (rows []map[string]string) {
 // captureCert is a certificate of a row, in force when the capture was new.
 func captureCert(t *testing.T, name string) *x509.Certificate {
 	t.Helper()
-	cert := readCert(t, foreign(t, "as2", name))
+	cert := testfixture.Certificate(t, testfixture.Path(t, "as2", name))
 	if captureTime.Before(cert.NotBefore) || captureTime.After(cert.NotAfter) {
 		t.Errorf("%s is in force from %s to %s", name, cert.NotBefore, cert.NotAfter)
 	}
@@ -50,13 +51,13 @@ func captureCert(t *testing.T, name string) *x509.Certificate {
 // captureAgreement is how the recorded receiver knew the recorded sender.
 func captureAgreement(t *testing.T, row map[string]string) Agreement {
 	t.Helper()
-	cert, key := captureCert(t, "keys/server.crt"), readKey(t, foreign(t, "as2", "keys/server.key"))
+	cert, key := captureCert(t, "keys/server.crt"), readKey(t, testfixture.Path(t, "as2", "keys/server.key"))
 	a := Agreement{
 		From: "SERVER", To: "CLIENT", Receive: Receive{Signed: true, Encrypted: row["cipher"] != "-"},
 		SigningKey: key, SigningCertificate: cert, Verify: []*x509.Certificate{captureCert(t, row["signer_cert"])},
 	}
 	if row["recipient_key"] != "-" {
-		a.Decrypt = []smime.Recipient{{Certificate: cert, Key: readKey(t, foreign(t, "as2", row["recipient_key"]))}}
+		a.Decrypt = []smime.Recipient{{Certificate: cert, Key: readKey(t, testfixture.Path(t, "as2", row["recipient_key"]))}}
 	}
 	return a
 }
@@ -86,7 +87,7 @@ func TestCapturedMessages(t *testing.T) {
 	for _, row := range append(captures(t, ".pkcs7"), captures(t, ".mime")...) {
 		t.Run(row["file"], func(t *testing.T) {
 			t.Parallel()
-			header, raw := captureHeader(row, readFile(t, foreign(t, "as2", row["file"])))
+			header, raw := captureHeader(row, testfixture.Read(t, testfixture.Path(t, "as2", row["file"])))
 			m := &memory{agreement: captureAgreement(t, row)}
 			h := testHandler(t, m)
 			h.o.Now = func() time.Time { return captureTime }
@@ -132,7 +133,7 @@ var captureCiphers = map[string]string{"des-ede3-cbc": string(smime.TripleDES)}
 func TestCapturedParts(t *testing.T) {
 	t.Parallel()
 	for _, row := range captures(t, ".txt") {
-		raw := bytes.TrimPrefix(readFile(t, foreign(t, "as2", row["file"])), []byte("\r\n"))
+		raw := bytes.TrimPrefix(testfixture.Read(t, testfixture.Path(t, "as2", row["file"])), []byte("\r\n"))
 		sums := newDigester(crypto.SHA256)
 		sums.Write(raw)
 		if got := sums.mics()[0]; !got.Equal(MIC{row["mic_alg"], row["mic"]}) {
@@ -163,7 +164,7 @@ func readCapture(t *testing.T, name string) capture {
 		Headers map[string]string `yaml:"headers"`
 		Body    string            `yaml:"body"`
 	}
-	raw := readFile(t, foreign(t, "as2", name))
+	raw := testfixture.Read(t, testfixture.Path(t, "as2", name))
 	if err := yaml.Unmarshal(raw, &file); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package as2
 
 import (
-	"bufio"
 	"bytes"
 	"crypto"
 	"crypto/ecdsa"
@@ -15,13 +14,13 @@ import (
 	"math/big"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"edigw/as2/smime"
+	"edigw/internal/testfixture"
 )
 
 // testNow is when everything in these tests happens.
@@ -130,69 +129,9 @@ func wireRequest(t *testing.T, r Rendition, wire []byte) *http.Request {
 	return req
 }
 
-// required tells whether a missing tool or fixture fails a test.
-func required(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("EDIGW_REQUIRE") == "all" {
-		t.Fatalf("%s is missing and EDIGW_REQUIRE=all", what)
-	}
-	t.Skipf("%s is missing", what)
-}
-
-// foreign is the folder of foreign captures.
-func foreign(t *testing.T, elem ...string) string {
-	t.Helper()
-	dir := os.Getenv("EDIGW_FIXTURES")
-	if dir == "" {
-		required(t, "EDIGW_FIXTURES")
-	}
-	return filepath.Join(append([]string{dir}, elem...)...)
-}
-
-func readFile(t *testing.T, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// manifest reads a table with a header line.
-func manifest(t *testing.T, name string) []map[string]string {
-	t.Helper()
-	lines := strings.Split(strings.TrimSpace(string(readFile(t, name))), "\n")
-	columns := strings.Split(lines[0], "\t")
-	var rows []map[string]string
-	for _, line := range lines[1:] {
-		row := map[string]string{}
-		for i, v := range strings.Split(strings.TrimRight(line, "\r"), "\t") {
-			row[columns[i]] = v
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-func readCert(t *testing.T, name string) *x509.Certificate {
-	t.Helper()
-	block, _ := pem.Decode(readFile(t, name))
-	if block == nil {
-		t.Fatalf("%s: no PEM", name)
-	}
-	c, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 func readKey(t *testing.T, name string) *rsa.PrivateKey {
 	t.Helper()
-	block, _ := pem.Decode(readFile(t, name))
-	if block == nil {
-		t.Fatalf("%s: no PEM", name)
-	}
+	block := testfixture.PEM(t, name)
 	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
 		if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
@@ -201,16 +140,6 @@ func readKey(t *testing.T, name string) *rsa.PrivateKey {
 		t.Fatal(err)
 	}
 	return key.(*rsa.PrivateKey)
-}
-
-// readResponse reads a stored HTTP response.
-func readResponse(t *testing.T, raw []byte) *http.Response {
-	t.Helper()
-	res, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(raw)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
 }
 
 func writePEM(t *testing.T, name, kind string, der []byte) string {

@@ -5,13 +5,12 @@ import (
 	"crypto"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"edigw/internal/testpage"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/golden")
@@ -25,17 +24,7 @@ func compareGolden(t *testing.T, name string, header []Field, body []byte) {
 	got := entity{header: header}.headerBlock() + signatureLines.ReplaceAllString(string(body), "$1<signature>$2")
 	got = strings.ReplaceAll(strings.ReplaceAll(got, "\r", "\\r"), "\\r\n", "\\r\n")
 	path := filepath.Join("testdata", "golden", name+".txt")
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(string(readFile(t, path)), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
+	testpage.File(t, path, got, *update)
 }
 
 // countingBoundary gives edigw-1, edigw-2, …

@@ -1,7 +1,6 @@
 package as2
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"crypto"
@@ -12,21 +11,17 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
 	"edigw/as2/smime"
 	"edigw/fault"
+	"edigw/internal/testfixture"
 	"edigw/internal/testpage"
 )
 
 // hostileDir has the hostile inputs that the repository keeps.
 const hostileDir = "testdata/hostile"
-
-// hostileMemory bounds what one of them may allocate.
-const hostileMemory = 64 << 20
 
 func hostileFile(elem ...string) string {
 	return filepath.Join(append([]string{hostileDir}, elem...)...)
@@ -35,7 +30,7 @@ func hostileFile(elem ...string) string {
 // hostileRows are the rows of the manifest below a folder.
 func hostileRows(t *testing.T, folder string) (rows []map[string]string) {
 	t.Helper()
-	for _, row := range manifest(t, hostileFile("manifest.tsv")) {
+	for _, row := range testfixture.Table(t, hostileFile("manifest.tsv")) {
 		if strings.HasPrefix(row["file"], folder+"/") {
 			rows = append(rows, row)
 		}
@@ -49,11 +44,11 @@ func hostileRows(t *testing.T, folder string) (rows []map[string]string) {
 // hostilePartner is how EDIGW receives from PARTNER.
 func hostilePartner(t *testing.T) Agreement {
 	t.Helper()
-	cert, key := readCert(t, hostileFile("keys", "gateway.crt.pem")), readKey(t, hostileFile("keys", "gateway.key.pem"))
+	cert, key := testfixture.Certificate(t, hostileFile("keys", "gateway.crt.pem")), readKey(t, hostileFile("keys", "gateway.key.pem"))
 	return Agreement{
 		From: "EDIGW", To: "PARTNER", Receive: Receive{Signed: true},
 		SigningKey: key, SigningCertificate: cert,
-		Verify:  []*x509.Certificate{readCert(t, hostileFile("keys", "partner.crt.pem"))},
+		Verify:  []*x509.Certificate{testfixture.Certificate(t, hostileFile("keys", "partner.crt.pem"))},
 		Decrypt: []smime.Recipient{{Certificate: cert, Key: key}},
 	}
 }
@@ -63,10 +58,10 @@ func hostilePartner(t *testing.T) Agreement {
 // evil may be delivered, and what should pass must. The page shows what came of
 // them. Not parallel: it counts what is allocated.
 func TestHostileInputs(t *testing.T) {
-	noWayOut(t)
+	testfixture.NoWayOut(t)
 	table := testpage.Row("input", "verdict", "answered", "edigw says") + "|---|---|---|---|\n"
 	add := func(file, verdict, answer, problem string, used uint64) {
-		table += testpage.Row(file, verdict, cmp.Or(answer, "-"), cmp.Or(fingerprints.ReplaceAllString(problem, "$1:…"), "-"))
+		table += testpage.Row(file, verdict, cmp.Or(answer, "-"), cmp.Or(testfixture.Short(problem), "-"))
 		t.Logf("%-50s %-12s %-55s %5d KiB", file, verdict, answer, used>>10)
 	}
 	for _, row := range append(hostileRows(t, "as2"), hostilePartHeader) {
@@ -78,7 +73,7 @@ func TestHostileInputs(t *testing.T) {
 			raw := hostileRequest(t, row["file"])
 			h := testHandler(t, m)
 			var res *http.Response
-			used := allocated(t, func() { res = serve(h, readRequest(t, raw)) })
+			used := testfixture.Allocated(t, func() { res = serve(h, testfixture.Request(t, raw)) })
 			got, answer := checkHostile(t, row, m, res)
 			verdict := "refused"
 			if got.Accepted {
@@ -90,11 +85,11 @@ func TestHostileInputs(t *testing.T) {
 	sent, a := hostileSent(t)
 	for _, row := range hostileRows(t, "mdn") {
 		t.Run(row["file"], func(t *testing.T) {
-			res := readResponse(t, readFile(t, hostileFile(row["file"])))
+			res := testfixture.Response(t, testfixture.Read(t, hostileFile(row["file"])))
 			body := readBody(t, res)
 			var ack fault.Acknowledgement
 			var mdn MDN
-			used := allocated(t, func() { ack, mdn = VerifyMDN(res.Header, body, sent, a) })
+			used := testfixture.Allocated(t, func() { ack, mdn = VerifyMDN(res.Header, body, sent, a) })
 			checkHostileMDN(t, row, sent[0], ack, mdn)
 			verdict, says := string(ack.Verdict), mdn.Problem
 			if ack.Verdict == fault.AckTrusted {
@@ -112,40 +107,6 @@ func TestHostileInputs(t *testing.T) {
 	testpage.Table(t, "../docs/hostile-inputs.md", "hostile", "go test ./as2 -run TestHostileInputs -update", table, *update)
 }
 
-// fingerprints are too long for a table.
-var fingerprints = regexp.MustCompile(`(SHA-256 [0-9A-F]{2}:[0-9A-F]{2})[0-9A-F:]+`)
-
-// noWayOut fails the test if anything asks the client of package http that
-// everybody shares; the receiver is given no client of its own.
-func noWayOut(t *testing.T) {
-	t.Helper()
-	before := http.DefaultTransport
-	t.Cleanup(func() { http.DefaultTransport = before })
-	http.DefaultTransport = roundTripper(func(r *http.Request) (*http.Response, error) {
-		t.Errorf("a connection out, to %s", r.URL)
-		return nil, http.ErrUseLastResponse
-	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// allocated is how many bytes do allocates, which bounds what it holds at once.
-func allocated(t *testing.T, do func()) uint64 {
-	t.Helper()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	used := after.TotalAlloc - before.TotalAlloc
-	if used > hostileMemory {
-		t.Errorf("allocated %d bytes", used)
-	}
-	return used
-}
-
 // hostilePartHeader is the row of an input that is too large to be kept.
 var hostilePartHeader = map[string]string{
 	"file": "as2/part-header-1mb-folded.http", "expect": "fail:header limit", "answer": "processed/error: unexpected-processing-error",
@@ -155,10 +116,10 @@ var hostilePartHeader = map[string]string{
 func hostileRequest(t *testing.T, file string) []byte {
 	t.Helper()
 	if file != hostilePartHeader["file"] {
-		return readFile(t, hostileFile(file))
+		return testfixture.Read(t, hostileFile(file))
 	}
 	// The right message, signed again over a part with one header of 1 MB.
-	control := readFile(t, hostileFile("as2", "control-ok.http"))
+	control := testfixture.Read(t, hostileFile("as2", "control-ok.http"))
 	head, body, _ := bytes.Cut(control, []byte("\r\n\r\n"))
 	part, _, _ := bytes.Cut(bytes.TrimPrefix(body, []byte("--=_s\r\n")), []byte("\r\n--=_s\r\n"))
 	inner := append([]byte("X-Long: "+strings.Repeat("a", 70)+"\r\n"+strings.Repeat(" "+strings.Repeat("b", 72)+"\r\n", 14000)), part...)
@@ -173,15 +134,6 @@ func hostileRequest(t *testing.T, file string) []byte {
 	body = fmt.Appendf(nil, "--=_s\r\n%s\r\n--=_s\r\nContent-Type: application/pkcs7-signature\r\nContent-Transfer-Encoding: base64\r\n\r\n%s\r\n--=_s--\r\n", inner, wrapped(signature))
 	head, _, _ = bytes.Cut(head, []byte("\r\nContent-Length:"))
 	return fmt.Appendf(nil, "%s\r\nContent-Length: %d\r\n\r\n%s", bytes.Replace(head, []byte("<control@"), []byte("<part-header@"), 1), len(body), body)
-}
-
-func readRequest(t *testing.T, raw []byte) *http.Request {
-	t.Helper()
-	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return req
 }
 
 // checkHostile holds what was answered and kept against the row.
@@ -231,10 +183,10 @@ func checkHostile(t *testing.T, row map[string]string, m *memory, res *http.Resp
 func hostileSent(t *testing.T) ([]Rendition, Agreement) {
 	t.Helper()
 	sums := newDigester(crypto.SHA256)
-	sums.Write(readFile(t, hostileFile("as2", "outbound.part")))
+	sums.Write(testfixture.Read(t, hostileFile("as2", "outbound.part")))
 	a := Agreement{
 		From: "EDIGW", To: "PARTNER", MDN: MDNRequest{Mode: MDNSync, Signed: true},
-		Verify: []*x509.Certificate{readCert(t, hostileFile("keys", "partner.crt.pem"))},
+		Verify: []*x509.Certificate{testfixture.Certificate(t, hostileFile("keys", "partner.crt.pem"))},
 	}
 	return []Rendition{{MessageID: "<order-1@edigw.test>", MICs: sums.mics(), Ack: fault.AckSync}}, a
 }
@@ -285,9 +237,9 @@ func checkHostileMDN(t *testing.T, row map[string]string, sent Rendition, ack fa
 // the ones that they were copied from.
 func TestHostileInputsAreTheirs(t *testing.T) {
 	t.Parallel()
-	origin := foreign(t, "hostile")
+	origin := testfixture.Path(t, "hostile")
 	want := map[string]map[string]string{}
-	for _, row := range manifest(t, filepath.Join(origin, "manifest.tsv")) {
+	for _, row := range testfixture.Table(t, filepath.Join(origin, "manifest.tsv")) {
 		if strings.HasPrefix(row["file"], "as2/") || strings.HasPrefix(row["file"], "mdn/") {
 			want[row["file"]] = row
 		}
@@ -303,7 +255,7 @@ func TestHostileInputsAreTheirs(t *testing.T) {
 	}
 	err := filepath.WalkDir(hostileDir, func(path string, d os.DirEntry, err error) error {
 		name, _ := filepath.Rel(hostileDir, path)
-		if err == nil && !d.IsDir() && name != "README.md" && name != "manifest.tsv" && !bytes.Equal(readFile(t, path), readFile(t, filepath.Join(origin, name))) {
+		if err == nil && !d.IsDir() && name != "README.md" && name != "manifest.tsv" && !bytes.Equal(testfixture.Read(t, path), testfixture.Read(t, filepath.Join(origin, name))) {
 			t.Errorf("%s differs", name)
 		}
 		return err

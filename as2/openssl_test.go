@@ -14,6 +14,7 @@ import (
 	"edigw/as2/smime"
 	"edigw/fault"
 	"edigw/internal/rawmime"
+	"edigw/internal/testfixture"
 )
 
 // openssl runs the program in a folder with the keys of both sides.
@@ -24,9 +25,7 @@ type openssl struct {
 
 func newOpenSSL(t *testing.T) openssl {
 	t.Helper()
-	if _, err := exec.LookPath("openssl"); err != nil {
-		required(t, "openssl")
-	}
+	testfixture.Program(t, "openssl")
 	o := openssl{t, t.TempDir()}
 	for name, p := range map[string]pair{"acme": acme(), "northwind": northwind()} {
 		key, err := x509.MarshalPKCS8PrivateKey(p.key)
@@ -48,7 +47,7 @@ func (o openssl) write(name string, b []byte) {
 
 func (o openssl) read(name string) []byte {
 	o.t.Helper()
-	return readFile(o.t, filepath.Join(o.dir, name))
+	return testfixture.Read(o.t, filepath.Join(o.dir, name))
 }
 
 func (o openssl) run(args ...string) {

@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"edigw/internal/testfixture"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -293,15 +294,8 @@ func TestMemoryOfAViewIsBounded(t *testing.T) {
 
 func TestHostileCapturesAreShown(t *testing.T) {
 	t.Parallel()
-	root := os.Getenv("EDIGW_FIXTURES")
-	if root == "" {
-		if os.Getenv("EDIGW_REQUIRE") != "" {
-			t.Fatal("EDIGW_FIXTURES names no folder with foreign captures")
-		}
-		t.Skip("EDIGW_FIXTURES names no folder with foreign captures")
-	}
 	seen := 0
-	err := filepath.WalkDir(filepath.Join(root, "hostile"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(testfixture.Path(t, "hostile"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -3,6 +3,7 @@ package mail_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"edigw/internal/testfixture"
 	"edigw/internal/testpki"
 )
 
@@ -18,10 +20,7 @@ import (
 func TestForeignServerTakesMail(t *testing.T) {
 	t.Parallel()
 	if out, err := exec.Command("python3", "-c", "import aiosmtpd").CombinedOutput(); err != nil {
-		if os.Getenv("EDIGW_REQUIRE") == "all" {
-			t.Fatalf("python3 with aiosmtpd is required: %v %s", err, out)
-		}
-		t.Skip("aiosmtpd: python3 with aiosmtpd is not here")
+		testfixture.Missing(t, fmt.Sprintf("python3 with aiosmtpd (%v %s)", err, out))
 	}
 	id := testpki.Server(t)
 	dir := t.TempDir()

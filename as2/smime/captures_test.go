@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto"
+	"edigw/internal/testfixture"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -54,12 +55,12 @@ func boundaryOf(t testing.TB, header string) string {
 
 func TestCapturesOfOpenAS2(t *testing.T) {
 	t.Parallel()
-	client := readCertificate(t, fixture(t, "as2", "keys", "client.crt"))
+	client := testfixture.Certificate(t, testfixture.Path(t, "as2", "keys", "client.crt"))
 	server := Recipient{
-		Certificate: readCertificate(t, fixture(t, "as2", "keys", "server.crt")),
-		Key:         readKey(t, fixture(t, "as2", "keys", "server.key")),
+		Certificate: testfixture.Certificate(t, testfixture.Path(t, "as2", "keys", "server.crt")),
+		Key:         readKey(t, testfixture.Path(t, "as2", "keys", "server.key")),
 	}
-	files, err := filepath.Glob(fixture(t, "as2", "openas2", "*.pkcs7"))
+	files, err := filepath.Glob(testfixture.Path(t, "as2", "openas2", "*.pkcs7"))
 	if err != nil || len(files) != 8 {
 		t.Fatalf("%d captures, %v", len(files), err)
 	}
@@ -67,7 +68,7 @@ func TestCapturesOfOpenAS2(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			stem := strings.TrimSuffix(file, ".pkcs7")
-			d, err := NewDecrypter(bytes.NewReader(readFile(t, file)), []Recipient{server}, Limits{})
+			d, err := NewDecrypter(bytes.NewReader(testfixture.Read(t, file)), []Recipient{server}, Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +76,7 @@ func TestCapturesOfOpenAS2(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(got, readFile(t, stem+".mime")) {
+			if !bytes.Equal(got, testfixture.Read(t, stem+".mime")) {
 				t.Fatal("decrypts to something else")
 			}
 			if d.Cipher() != TripleDES {
@@ -83,7 +84,7 @@ func TestCapturesOfOpenAS2(t *testing.T) {
 			}
 			header, body, _ := bytes.Cut(got, []byte("\r\n\r\n"))
 			part, sig := splitSigned(t, body, boundaryOf(t, string(header)))
-			if want := bytes.TrimPrefix(readFile(t, stem+".txt"), []byte("\r\n")); !bytes.Equal(part, want) {
+			if want := bytes.TrimPrefix(testfixture.Read(t, stem+".txt"), []byte("\r\n")); !bytes.Equal(part, want) {
 				t.Fatalf("part is %q", part)
 			}
 			v, err := VerifyDetached(sig, digestOf(part), append(stranger().pins(), client))
@@ -100,7 +101,7 @@ func TestCapturesOfOpenAS2(t *testing.T) {
 // hostileBody gives the body of a recorded request and its Content-Type.
 func hostileBody(t testing.TB, name string) (contentType string, body []byte) {
 	t.Helper()
-	f, err := os.Open(fixture(t, "hostile", "as2", name))
+	f, err := os.Open(testfixture.Path(t, "hostile", "as2", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func hostileBody(t testing.TB, name string) (contentType string, body []byte) {
 
 func TestHostileSignatures(t *testing.T) {
 	t.Parallel()
-	known := readCertificate(t, fixture(t, "hostile", "keys", "partner.crt.pem"))
+	known := testfixture.Certificate(t, testfixture.Path(t, "hostile", "keys", "partner.crt.pem"))
 	tests := []struct {
 		file string
 		want error

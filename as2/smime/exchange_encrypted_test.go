@@ -3,6 +3,7 @@ package smime
 import (
 	"bytes"
 	"crypto"
+	"edigw/internal/testfixture"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -167,9 +168,9 @@ func exchangedEncryption(t *testing.T) []exchanged {
 			if err := b.verdict(t, theirs); err != nil {
 				return err
 			}
-			return f.opens(readFile(t, filepath.Join(b.dir, theirs)), content)
+			return f.opens(testfixture.Read(t, filepath.Join(b.dir, theirs)), content)
 		})
-		f.judge(t, row, "we→mozilla", func() error { return f.mozillaOpens(readFile(t, filepath.Join(o.dir, ours)), content) })
+		f.judge(t, row, "we→mozilla", func() error { return f.mozillaOpens(testfixture.Read(t, filepath.Join(o.dir, ours)), content) })
 		f.judge(t, row, "mozilla→we", func() error { return f.opensOf(content)(f.mozillaEncrypts(content)) })
 		rows = append(rows, row)
 	}
@@ -199,7 +200,7 @@ func exchangedCompression(t *testing.T, o openssl, b bouncyFolder, content []byt
 			if err := b.verdict(t, theirs); err != nil {
 				return err
 			}
-			message := readFile(t, filepath.Join(b.dir, theirs))
+			message := testfixture.Read(t, filepath.Join(b.dir, theirs))
 			if (message[1] == 0x80) != (length == "indefinite") {
 				return fmt.Errorf("its length begins with 0x%02x", message[1])
 			}

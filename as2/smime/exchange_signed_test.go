@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"edigw/internal/testfixture"
 	"errors"
 	"fmt"
 	"io"
@@ -168,9 +169,9 @@ func exchangedSignatures(t *testing.T) []exchanged {
 			if err := b.verdict(t, theirs); err != nil {
 				return err
 			}
-			return f.verifies(readFile(t, filepath.Join(b.dir, theirs)), content)
+			return f.verifies(testfixture.Read(t, filepath.Join(b.dir, theirs)), content)
 		})
-		f.judge(t, row, "we→mozilla", func() error { return f.mozillaVerifies(readFile(t, filepath.Join(o.dir, ours)), content) })
+		f.judge(t, row, "we→mozilla", func() error { return f.mozillaVerifies(testfixture.Read(t, filepath.Join(o.dir, ours)), content) })
 		f.judge(t, row, "mozilla→we", func() error {
 			message, err := f.mozillaSigns(content)
 			return errors.Join(err, f.verifies(message, content))

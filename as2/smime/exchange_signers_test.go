@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"edigw/internal/testfixture"
 	"go.mozilla.org/pkcs7"
 )
 
@@ -127,7 +128,7 @@ func (b *bouncyFolder) run(t testing.TB) {
 
 func (b *bouncyFolder) verdict(t testing.TB, name string) error {
 	t.Helper()
-	if verdict := string(readFile(t, filepath.Join(b.dir, name+".verdict"))); verdict != "yes" {
+	if verdict := string(testfixture.Read(t, filepath.Join(b.dir, name+".verdict"))); verdict != "yes" {
 		return errors.New(verdict)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"edigw/internal/testfixture"
 	"edigw/internal/testpage"
 )
 
@@ -142,13 +143,11 @@ func bouncyCastle(t testing.TB) string {
 	for _, jar := range []string{"bcprov.jar", "bcutil.jar", "bcpkix.jar"} {
 		path := filepath.Join(jars, jar)
 		if _, err := os.Stat(path); err != nil {
-			missing(t, "Bouncy Castle is not installed")
+			testfixture.Missing(t, "Bouncy Castle")
 		}
 		classes += path + string(os.PathListSeparator)
 	}
-	if _, err := exec.LookPath("java"); err != nil {
-		missing(t, "java is not installed")
-	}
+	testfixture.Program(t, "java")
 	return classes
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing/iotest"
 
 	"edigw/internal/gcm"
+	"edigw/internal/testfixture"
 )
 
 // fixedKey unwraps every key to the same bytes: a fuzzer must reach behind it.
@@ -141,7 +142,7 @@ func fuzzAgreement(f *testing.F) party {
 }
 
 func FuzzDecrypt(f *testing.F) {
-	block, _ := pem.Decode(readFile(f, filepath.Join("testdata", fuzzCertificate)))
+	block, _ := pem.Decode(testfixture.Read(f, filepath.Join("testdata", fuzzCertificate)))
 	cert, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
 		f.Fatal(err)

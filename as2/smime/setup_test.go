@@ -9,6 +9,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"edigw/internal/testfixture"
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
@@ -195,52 +196,9 @@ func payload(n int) []byte {
 	return b
 }
 
-// fixture is the path of a foreign capture.
-func fixture(t testing.TB, parts ...string) string {
-	t.Helper()
-	root := os.Getenv("EDIGW_FIXTURES")
-	if root == "" {
-		missing(t, "EDIGW_FIXTURES is not set")
-	}
-	return filepath.Join(append([]string{root}, parts...)...)
-}
-
-func missing(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("EDIGW_REQUIRE") == "all" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
-}
-
-func readFile(t testing.TB, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func readCertificate(t testing.TB, path string) *x509.Certificate {
-	t.Helper()
-	block, _ := pem.Decode(readFile(t, path))
-	if block == nil {
-		t.Fatalf("%s is not PEM", path)
-	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert
-}
-
 func readKey(t testing.TB, path string) *rsa.PrivateKey {
 	t.Helper()
-	block, _ := pem.Decode(readFile(t, path))
-	if block == nil {
-		t.Fatalf("%s is not PEM", path)
-	}
+	block := testfixture.PEM(t, path)
 	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
 		t.Fatal(err)
@@ -256,9 +214,7 @@ type openssl struct {
 
 func newOpenSSL(t testing.TB) openssl {
 	t.Helper()
-	if _, err := exec.LookPath("openssl"); err != nil {
-		missing(t, "openssl is not installed")
-	}
+	testfixture.Program(t, "openssl")
 	return openssl{t: t, dir: t.TempDir()}
 }
 

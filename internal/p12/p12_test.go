@@ -2,6 +2,7 @@ package p12
 
 import (
 	"crypto"
+	"edigw/internal/testfixture"
 	"errors"
 	"os"
 	"os/exec"
@@ -13,23 +14,10 @@ import (
 
 const password = "test material"
 
-// missing skips a test whose judge is not installed, by name.
-func missing(t testing.TB, program string) {
-	t.Helper()
-	if os.Getenv("EDIGW_REQUIRE") == "all" {
-		t.Fatalf("%s is not installed, and EDIGW_REQUIRE=all wants every check", program)
-	}
-	t.Skipf("%s is not installed", program)
-}
-
 // run runs another program in dir.
 func run(t testing.TB, dir, program string, args ...string) {
 	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		missing(t, program)
-	}
-	cmd := exec.Command(path, args...)
+	cmd := exec.Command(testfixture.Program(t, program), args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)

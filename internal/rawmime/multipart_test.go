@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"edigw/internal/testfixture"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -157,24 +158,11 @@ func TestMultipartPassesReadErrorsOn(t *testing.T) {
 	}
 }
 
-// fixtures returns the folder of foreign captures, or skips.
-func fixtures(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("EDIGW_FIXTURES")
-	if dir == "" {
-		if os.Getenv("EDIGW_REQUIRE") == "all" {
-			t.Fatal("EDIGW_FIXTURES names no folder with foreign captures")
-		}
-		t.Skip("EDIGW_FIXTURES names no folder with foreign captures")
-	}
-	return dir
-}
-
 // QUIRK(OpenAS2): binary signatures between the delimiters, line ends at both
 // ends of a payload. Captures of alexdean/as2.
 func TestMultipartOfOpenAS2IsByteExact(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(fixtures(t), "as2")
+	dir := testfixture.Path(t, "as2")
 	table, err := os.ReadFile(filepath.Join(dir, "manifest.tsv"))
 	if err != nil {
 		t.Fatal(err)

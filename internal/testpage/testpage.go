@@ -1,9 +1,13 @@
-// Package testpage holds tables of docs/ to what a test found out, so that no
-// page says what is no longer so. Nothing of it may leave a test.
+// Package testpage holds tables of docs/, and files of testdata, to what a test
+// found out, so that none says what is no longer so. Nothing of it may leave a
+// test.
 package testpage
 
 import (
+	"errors"
+	"github.com/google/go-cmp/cmp"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -40,4 +44,22 @@ func Row(cells ...string) string {
 		cells[i] = strings.ReplaceAll(strings.Join(strings.Fields(c), " "), "|", "\\|")
 	}
 	return "| " + strings.Join(cells, " | ") + " |\n"
+}
+
+// File fails the test unless a file holds got. With update it is written.
+func File(tb testing.TB, name, got string, update bool) {
+	tb.Helper()
+	if update {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(got), 0o644)); err != nil {
+			tb.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		tb.Errorf("%s (-want +got):\n%s", name, diff)
+	}
 }

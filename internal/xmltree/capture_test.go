@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"edigw/internal/testfixture"
 	"github.com/beevik/etree"
 	"github.com/google/go-cmp/cmp"
 )
@@ -17,14 +17,7 @@ import (
 // capture reads a foreign message, from where its XML begins to where its envelope ends.
 func capture(t *testing.T, parts ...string) []byte {
 	t.Helper()
-	root := os.Getenv("EDIGW_FIXTURES")
-	if root == "" {
-		missing(t, "EDIGW_FIXTURES")
-	}
-	data, err := os.ReadFile(filepath.Join(append([]string{root}, parts...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testfixture.Foreign(t, parts...)
 	if at := bytes.Index(data, []byte("<?xml")); at >= 0 {
 		data = data[at:]
 	}

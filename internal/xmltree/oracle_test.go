@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"edigw/internal/testfixture"
 	"github.com/beevik/etree"
 )
 
@@ -165,7 +166,7 @@ func judge(t *testing.T, c corpus, all []request, cmd *exec.Cmd) {
 
 func TestCanonicalDocumentsAreThoseOfXmllint(t *testing.T) {
 	t.Parallel()
-	path := program(t, "xmllint")
+	path := testfixture.Program(t, "xmllint")
 	c := newCorpus(t)
 	for flag, m := range map[string]Method{"--exc-c14n": {Comments: true}, "--c14n": {Comments: true, Inclusive: true}} {
 		cmd := exec.Command(path, append([]string{flag}, c.names...)...)
@@ -192,8 +193,8 @@ func TestCanonicalDocumentsAreThoseOfXmllint(t *testing.T) {
 
 func TestCanonicalFormsAreThoseOfLibxml2(t *testing.T) {
 	t.Parallel()
-	python := program(t, "python3")
-	program(t, "xmllint") // the library is there where its program is
+	python := testfixture.Program(t, "python3")
+	testfixture.Program(t, "xmllint") // the library is there where its program is
 	c := newCorpus(t)
 	script, err := filepath.Abs("testdata/canonicalise.py")
 	if err != nil {
@@ -204,8 +205,8 @@ func TestCanonicalFormsAreThoseOfLibxml2(t *testing.T) {
 
 func TestCanonicalFormsAreThoseOfSantuario(t *testing.T) {
 	t.Parallel()
-	java, jars := program(t, "java"), santuario(t)
-	program(t, "javac") // with it, java runs a source file
+	java, jars := testfixture.Program(t, "java"), santuario(t)
+	testfixture.Program(t, "javac") // with it, java runs a source file
 	c := newCorpus(t, oddNamespaces...)
 	source, err := filepath.Abs("testdata/Canonicalise.java")
 	if err != nil {
@@ -228,25 +229,7 @@ func santuario(t *testing.T) []string {
 		jars = append(jars, filepath.Join("/usr/share/java", name))
 	}
 	if _, err := os.Stat(jars[0]); err != nil {
-		missing(t, "Apache Santuario (libxml-security-java)")
+		testfixture.Missing(t, "Apache Santuario (libxml-security-java)")
 	}
 	return jars
-}
-
-func program(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		missing(t, name)
-	}
-	return path
-}
-
-// missing skips a test whose judge is not there, or fails it if every check is wanted.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("EDIGW_REQUIRE") == "all" {
-		t.Fatalf("%s is missing and EDIGW_REQUIRE=all", what)
-	}
-	t.Skipf("%s is missing", what)
 }

@@ -2,6 +2,7 @@ package xmltree
 
 import (
 	"bytes"
+	"edigw/internal/testfixture"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -41,7 +42,7 @@ func spoiled(number uint64) string {
 // libxml2 must take, and the other way round but for what Parse refuses on purpose.
 func TestParseAgreesWithXmllint(t *testing.T) {
 	t.Parallel()
-	path := program(t, "xmllint")
+	path := testfixture.Program(t, "xmllint")
 	dir := t.TempDir()
 	var names, texts []string
 	for n := range uint64(madeDocuments) {
