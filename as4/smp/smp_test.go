@@ -119,6 +119,8 @@ func TestAnswersThatAreNotBelieved(t *testing.T) {
 		"only a part of it":          {template(`URI=""`, `URI="#xpointer(/)"`), ErrUntrusted, "reference to"},
 		"no certificate":             {template("<X509SubjectName/><X509Certificate/>", "<X509SubjectName/>"), ErrUntrusted, "no certificate"},
 		"comments are signed":        {template(`c14n-20010315"/>`, `c14n-20010315#WithComments"/>`), ErrUntrusted, "canonicalization"},
+		"an element in SignedInfo":   {strings.Replace(good, "<SignedInfo>", "<SignedInfo><Object/>", 1), ErrUntrusted, "SignedInfo holds 4 elements"},
+		"an element in a value":      {strings.Replace(good, "<SignatureValue>", "<SignatureValue><Object/>", 1), ErrUntrusted, "it holds elements"},
 		"a transform more":           {template("</Transforms>", `<Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/><Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/></Transforms>`), ErrUntrusted, "transforms"},
 		"a redirect to nowhere":      {string(testsmp.Service{Redirect: "ftp://x"}.Signed(t, n.smp)), ErrAnswer, "redirect"},
 		"base64 that is none":        {strings.Replace(good, "<SignatureValue>", "<SignatureValue>!", 1), ErrUntrusted, "not base64"},

@@ -90,7 +90,7 @@ func readPKCS7(data []byte) ([]*x509.Certificate, error) {
 	var info, explicit, signed, set cryptobyte.String
 	var kind asn1.ObjectIdentifier
 	tag0 := cryptoasn1.Tag(0).ContextSpecific().Constructed()
-	if !in.ReadASN1(&info, cryptoasn1.SEQUENCE) || !info.ReadASN1ObjectIdentifier(&kind) || !kind.Equal(oidSignedData) ||
+	if !in.ReadASN1(&info, cryptoasn1.SEQUENCE) || !in.Empty() || !info.ReadASN1ObjectIdentifier(&kind) || !kind.Equal(oidSignedData) ||
 		!info.ReadASN1(&explicit, tag0) || !explicit.ReadASN1(&signed, cryptoasn1.SEQUENCE) ||
 		!signed.SkipASN1(cryptoasn1.INTEGER) || !signed.SkipASN1(cryptoasn1.SET) || !signed.SkipASN1(cryptoasn1.SEQUENCE) ||
 		!signed.ReadASN1(&set, tag0) {

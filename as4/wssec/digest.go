@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strings"
 
 	"edigw/internal/xmldsig"
 	"edigw/internal/xmltree"
+
+	"github.com/beevik/etree"
 )
 
 // Bounds of an attachment that is digested as XML: it is held in memory.
@@ -67,11 +70,12 @@ func PartForm(w io.Writer, mediaType string) io.WriteCloser {
 
 // transform brings the content of a part into the form that is signed.
 type transform struct {
-	w     io.Writer
-	write func([]byte)
-	xml   *bytes.Buffer // nil for all else
-	cr    bool          // the last byte of text was CR
-	err   error
+	w        io.Writer
+	write    func([]byte)
+	xml      *bytes.Buffer // nil for all else
+	comments bool          // the XML has some, which its form has not
+	cr       bool          // the last byte of text was CR
+	err      error
 }
 
 // into sets the transform up.
@@ -177,7 +181,15 @@ func (d *transform) Close() error {
 	case err != nil:
 		d.err = fmt.Errorf("%w: an XML part cannot be digested: %w", ErrPolicy, err)
 	default:
+		d.comments = hasComment(&doc.Element)
 		d.err = xmltree.CanonicalDocument(d.w, doc, xmltree.Method{})
 	}
 	return d.err
+}
+
+// hasComment tells whether there is a comment anywhere in e.
+func hasComment(e *etree.Element) bool {
+	return len(xmltree.Find(e, func(e *etree.Element) bool {
+		return slices.ContainsFunc(e.Child, func(t etree.Token) bool { _, is := t.(*etree.Comment); return is })
+	})) > 0
 }

@@ -264,8 +264,12 @@ func (e *Encrypted) keysOf(element *etree.Element, id string) ([]*encryptedKey, 
 // follow gives the EncryptedKey that a KeyInfo holds or leads to, nil if it does
 // neither.
 func (e *Encrypted) follow(info *etree.Element) (*encryptedKey, error) {
-	if inline := xmltree.Children(info, nsXENC, "EncryptedKey"); len(inline) > 0 {
+	switch inline := xmltree.Children(info, nsXENC, "EncryptedKey"); len(inline) {
+	case 0:
+	case 1:
 		return e.addKey(inline[0])
+	default:
+		return nil, malformed("a KeyInfo holds %d EncryptedKeys, not one", len(inline))
 	}
 	reference := xmltree.Children(info, nsDS, "RetrievalMethod")
 	for _, str := range xmltree.Children(info, nsWSSE, "SecurityTokenReference") {

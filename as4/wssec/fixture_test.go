@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/x509"
+	"edigw/internal/testfixture"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -18,7 +19,7 @@ import (
 // foreignReceipt reads a captured receipt and the certificate in its token.
 func foreignReceipt(t *testing.T, name string) (message, *x509.Certificate) {
 	t.Helper()
-	_, text, ok := bytes.Cut(fixture(t, "as4", "receipts", name), []byte("\n\n"))
+	_, text, ok := bytes.Cut(testfixture.Foreign(t, "as4", "receipts", name), []byte("\n\n"))
 	if !ok {
 		t.Fatal("no header lines in front of the receipt")
 	}
@@ -82,7 +83,7 @@ func TestForeignReceiptThatWasChanged(t *testing.T) {
 // needs it.
 func hostileMessage(t *testing.T, name string) (message, error) {
 	t.Helper()
-	raw := fixture(t, "hostile", "as4", name)
+	raw := testfixture.Foreign(t, "hostile", "as4", name)
 	var header http.Header
 	var body io.Reader
 	if bytes.HasPrefix(raw, []byte("HTTP/")) {
@@ -136,7 +137,7 @@ func hostileMessage(t *testing.T, name string) (message, error) {
 
 func hostileCertificate(t *testing.T, name string) *x509.Certificate {
 	t.Helper()
-	block, _ := pem.Decode(fixture(t, "hostile", "keys", name+".crt.pem"))
+	block, _ := pem.Decode(testfixture.Foreign(t, "hostile", "keys", name+".crt.pem"))
 	if block == nil {
 		t.Fatal("not PEM")
 	}

@@ -16,6 +16,7 @@ import (
 
 	"edigw/internal/xmltree"
 
+	"edigw/internal/testfixture"
 	"github.com/beevik/etree"
 )
 
@@ -29,7 +30,7 @@ func santuario(t *testing.T, o tool, cases []string) []string {
 	path := []string{"."}
 	for _, jar := range []string{"xmlsec.jar", "slf4j-api.jar", "commons-codec.jar"} {
 		if _, err := os.Stat(filepath.Join(jars, jar)); err != nil {
-			missing(t, "Apache Santuario is not installed: "+jar)
+			testfixture.Missing(t, "Apache Santuario: "+jar)
 		}
 		path = append(path, filepath.Join(jars, jar))
 	}

@@ -40,6 +40,9 @@ func (v *verifier) readSignature(e *etree.Element) (s signature, err error) {
 	if s.keyInfo, err = only(e, nsDS, "KeyInfo"); err != nil {
 		return s, err
 	}
+	if n := len(e.ChildElements()); n != 3 {
+		return s, malformed("ds:Signature holds %d elements; SignedInfo, SignatureValue and KeyInfo belong there", n)
+	}
 	if s.method, err = v.readMethod(info); err != nil {
 		return s, err
 	}
@@ -130,7 +133,7 @@ func readC14N(e *etree.Element) (xmltree.Method, error) {
 		return xmltree.Method{}, malformed("%s has another parameter than one InclusiveNamespaces", shown(uri))
 	}
 	list, _ := xmltree.Attr(children[0], "", "PrefixList")
-	prefixes := strings.Fields(list)
+	prefixes := strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(blanks, r) })
 	if len(prefixes) > maxPrefixes {
 		return xmltree.Method{}, malformed("a PrefixList of %d prefixes, more than %d are not taken", len(prefixes), maxPrefixes)
 	}
@@ -192,8 +195,8 @@ func (v *verifier) readReference(e *etree.Element, r *reference) error {
 		return policy("it has no transforms; taken are exclusive canonicalization of an element and the content transform of an attachment")
 	}
 	transform, err := only(transforms, nsDS, "Transform")
-	if err != nil {
-		return policy("it has %d transforms, taken is one", len(transforms.ChildElements()))
+	if n := len(transforms.ChildElements()); err != nil || n != 1 {
+		return policy("it has %d transforms, taken is one", n)
 	}
 	if id, ok := strings.CutPrefix(r.URI, "#"); ok {
 		if r.c14n, err = readC14N(transform); err != nil {
@@ -225,7 +228,7 @@ func (v *verifier) readReference(e *etree.Element, r *reference) error {
 // may, and no attributes of other namespaces: it is copied into a receipt.
 func plainReference(e *etree.Element) bool {
 	all := xmltree.Find(e, func(*etree.Element) bool { return true })
-	return len(all) <= inReference && !slices.ContainsFunc(all, func(e *etree.Element) bool {
+	return len(all) <= inReference && len(e.ChildElements()) <= 3 && !slices.ContainsFunc(all, func(e *etree.Element) bool {
 		return slices.ContainsFunc(e.Attr, func(a etree.Attr) bool { return a.Space != "" && a.Space != "xmlns" })
 	})
 }

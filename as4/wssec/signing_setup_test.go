@@ -25,6 +25,7 @@ import (
 	"edigw/internal/certs"
 	"edigw/internal/xmltree"
 
+	"edigw/internal/testfixture"
 	"github.com/beevik/etree"
 )
 
@@ -292,27 +293,6 @@ func between(t testing.TB, text []byte, from, to string) string {
 	return string(inner)
 }
 
-func fixture(t testing.TB, parts ...string) []byte {
-	t.Helper()
-	root := os.Getenv("EDIGW_FIXTURES")
-	if root == "" {
-		missing(t, "EDIGW_FIXTURES is not set")
-	}
-	b, err := os.ReadFile(filepath.Join(append([]string{root}, parts...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func missing(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("EDIGW_REQUIRE") == "all" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
-}
-
 // tool runs programs in a folder of its own.
 type tool struct {
 	t   testing.TB
@@ -322,9 +302,7 @@ type tool struct {
 func newTool(t testing.TB, programs ...string) tool {
 	t.Helper()
 	for _, p := range programs {
-		if _, err := exec.LookPath(p); err != nil {
-			missing(t, p+" is not installed")
-		}
+		testfixture.Program(t, p)
 	}
 	return tool{t: t, dir: t.TempDir()}
 }

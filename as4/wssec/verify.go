@@ -52,6 +52,7 @@ type verifier struct {
 	ids        map[string]*etree.Element
 	parts      []Part
 	references []reference
+	digested   int // bytes of the canonical forms of elements so far
 	report     *Report
 }
 
@@ -113,9 +114,27 @@ func (v *verifier) checkReferences() error {
 	return fmt.Errorf("%w: %s", ErrSignature, strings.Join(problems, "; "))
 }
 
+// maxDigested bounds the canonical forms of all elements that a signature covers,
+// in bytes: each of its references may lead to the same ones again.
+const maxDigested = 64 << 20
+
+// bounded hands on what an element is digested from.
+type bounded struct {
+	io.Writer
+	v *verifier
+}
+
+// Write implements io.Writer.
+func (b bounded) Write(p []byte) (int, error) {
+	if b.v.digested += len(p); b.v.digested > maxDigested {
+		return 0, fmt.Errorf("the elements that are signed have more than %d MiB together", maxDigested>>20)
+	}
+	return b.Writer.Write(p)
+}
+
 func (v *verifier) checkElement(r *reference) error {
 	sum := r.Digest.New()
-	if err := xmltree.Canonical(sum, r.Element, r.c14n); err != nil {
+	if err := xmltree.Canonical(bounded{sum, v}, r.Element, r.c14n); err != nil {
 		// What cannot be digested may have been decrypted: like a digest, it is not
 		// for whoever sent it.
 		r.Problem = fmt.Sprintf("(%s) cannot be digested: %v", shown(r.Element.FullTag()), err)
@@ -193,6 +212,9 @@ func (s *partSums) judge(r *reference, mediaType string) {
 	err := s.transformed.Close()
 	r.Got = s.transformed.Sum()
 	if err == nil && bytes.Equal(r.Got, r.Value) {
+		if s.transformed.comments {
+			r.Tolerated = fmt.Sprintf("it holds comments: the content transform of %s leaves them out, so they are not signed", shown(mediaType))
+		}
 		return
 	}
 	if s.raw != nil && s.raw.Close() == nil && bytes.Equal(s.raw.Sum(), r.Value) {

@@ -113,6 +113,9 @@ func readSignature(e *etree.Element) (s signature, err error) {
 }
 
 func (s *signature) readMethods(info *etree.Element) error {
+	if n := len(info.ChildElements()); n > 3 {
+		return malformed("SignedInfo holds %d elements; a CanonicalizationMethod, a SignatureMethod and a Reference belong there", n)
+	}
 	m, err := Only(info, Namespace, "SignatureMethod")
 	if err != nil {
 		return malformed("%v", err)
@@ -231,8 +234,12 @@ func Only(e *etree.Element, space, local string) (*etree.Element, error) {
 	return all[0], nil
 }
 
-// Binary reads the base64 content of an element, which may be wrapped.
+// Binary reads the base64 content of an element, which may be wrapped. Elements
+// in it would be left out by us and not by others.
 func Binary(e *etree.Element) ([]byte, error) {
+	if len(e.ChildElements()) > 0 {
+		return nil, fmt.Errorf("%s is not base64, it holds elements", e.Tag)
+	}
 	text := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" \t\r\n", r) {
 			return -1
