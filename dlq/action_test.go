@@ -306,7 +306,7 @@ func TestSendAgainIsANewEdition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second.Previous != first.ID || second.Edition != 1 || second.MessageID == first.MessageID || second.Payload != first.Payload || second.State != queue.Queued || second.Version == 0 {
+	if second.Previous != first.ID || second.Edition != 1 || second.MessageID == first.MessageID || second.Payload != first.Payload || !second.Properties.Equal(first.Properties) || second.State != queue.Queued || second.Version == 0 {
 		t.Errorf("edition %+v", second)
 	}
 	if b.message(first.ID).State != queue.Delivered {

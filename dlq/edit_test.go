@@ -99,6 +99,9 @@ func TestEditSendsANewEdition(t *testing.T) {
 	if next.Payload.SHA256 != digest(content) || next.Payload.Size != int64(len(content)) || shelf.kept[next.Payload.SHA256] != content {
 		t.Errorf("its document is %+v", next.Payload)
 	}
+	if next.Properties.None() || !next.Properties.Equal(first.Properties) {
+		t.Errorf("its properties are %+v, not %+v", next.Properties, first.Properties)
+	}
 	if next.Business.Type != "810" || len(next.Business.References) == 0 {
 		t.Errorf("recognised as %+v", next.Business)
 	}

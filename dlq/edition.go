@@ -83,7 +83,7 @@ func (s *Service) edition(m queue.Message, editions []queue.Edition, ask Ask, no
 	next := queue.Message{
 		ID: id, Partner: m.Partner, Lane: m.Lane, Kind: m.Kind, Direction: m.Direction, Protocol: m.Protocol,
 		Key: m.Key, KeyGiven: m.KeyGiven, Edition: n, Previous: m.ID, MessageID: identity.MessageID(m.Key, n),
-		CorrelationID: m.CorrelationID, Actor: ask.Actor, Source: m.Source, Payload: m.Payload, Business: m.Business,
+		CorrelationID: m.CorrelationID, Actor: ask.Actor, Source: m.Source, Payload: m.Payload, Business: m.Business, Properties: m.Properties,
 		State: queue.Queued, NextAt: now, Round: 1, Asked: true, Warned: true, AckAsked: m.AckAsked, Accepted: now,
 	}
 	e := queue.Event{At: now, Type: queue.EventAccepted, Partner: m.Partner, Lane: m.Lane, Message: id, Actor: ask.Actor, Text: text}

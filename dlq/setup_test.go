@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"edigw/breaker"
@@ -155,7 +156,8 @@ func (b *bench) accept(id string, change ...func(*queue.Message)) queue.Message 
 	b.made++
 	identity, _ := b.Identity(id)
 	m := queue.Message{ID: fmt.Sprintf("m%04d", b.made), Partner: id, Lane: id, Kind: queue.KindDocument, Direction: queue.Out, Protocol: "as2",
-		Key: fmt.Sprintf("INV-%d", b.made), Payload: queue.Payload{SHA256: fmt.Sprintf("%064d", b.made), Size: 100}, Warned: true}
+		Key: fmt.Sprintf("INV-%d", b.made), Payload: queue.Payload{SHA256: fmt.Sprintf("%064d", b.made), Size: 100}, Warned: true,
+		Properties: queue.Properties{Message: []queue.Property{{Name: "tracking", Value: fmt.Sprint(b.made)}}, Part: []queue.Property{{Name: "type", Value: "order"}}}}
 	for _, f := range change {
 		f(&m)
 	}
@@ -264,3 +266,80 @@ func (b *bench) events(types ...queue.EventType) []queue.Event {
 }
 
 func ctx(t *testing.T) context.Context { return t.Context() }
+
+var everything = Selection{Filter: queue.LetterFilter{Status: queue.LetterOpen}}
+
+// runs has the runner work in the bubble until the test ends.
+func runs(t *testing.T, b *bench) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		b.Run(ctx)
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+}
+
+// pass lets time go by in the bubble, and everything settle.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// liveBench is a bench in a synctest bubble.
+func liveBench(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t)
+	b.live = true
+	return b
+}
+
+func (b *bench) bulk(sel Selection, ask BulkAsk) queue.ReplayJob {
+	b.t.Helper()
+	ask.Actor = kim
+	plan, err := b.Bulk(context.Background(), sel, ask)
+	if err != nil {
+		b.t.Fatalf("bulk: %v", err)
+	}
+	return plan.Job
+}
+
+func (b *bench) job(id string) queue.ReplayJob {
+	b.t.Helper()
+	j, err := b.store.ReplayJob(context.Background(), id)
+	if err != nil {
+		b.t.Fatalf("job: %v", err)
+	}
+	return j
+}
+
+func (b *bench) items(job string) []queue.ReplayItem {
+	b.t.Helper()
+	items, err := b.store.ReplayItems(context.Background(), job, "", 0, 1_000_000)
+	if err != nil {
+		b.t.Fatalf("items: %v", err)
+	}
+	return items
+}
+
+// deliverAll has the partners accept everything that stands in line.
+func (b *bench) deliverAll() (n int) {
+	b.t.Helper()
+	for {
+		all, _, err := b.store.Messages(context.Background(), queue.MessageFilter{States: []queue.State{queue.Queued, queue.Waiting}}, queue.Page{Limit: 500})
+		if err != nil {
+			b.t.Fatalf("messages: %v", err)
+		}
+		if len(all) == 0 {
+			return n
+		}
+		for _, m := range all {
+			b.deliver(m.ID)
+			n++
+		}
+	}
+}

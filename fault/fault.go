@@ -65,7 +65,7 @@ const (
 	CauseKey            Cause = "own-key"         // own key or certificate missing or expired
 	CausePayload        Cause = "payload"         // the stored document cannot be read
 	CauseBuild          Cause = "build"           // the message cannot be built from the settings
-	CauseNotListed      Cause = "not-listed"      // the document names no receiver, or one that the network's directory does not have
+	CauseNotListed      Cause = "not-listed"      // the document names no receiver, or one that the network's directory does not have, or lacks a property that it must have
 	CauseDirectory      Cause = "directory"       // the directory's part for this one receiver does not answer as it should
 )
 

@@ -44,7 +44,9 @@ type arrival struct {
 	settings Settings
 	partner  *partner.Partner // nil: unknown
 	key      string           // given, later also derived
+	checked  bool             // what the caller says can be stored as it is
 	doc      *document        // nil until it was read
+	digest   string           // of doc, once it is known
 }
 
 func (a *arrival) accept(ctx context.Context, body io.Reader) (Accepted, error) {
@@ -69,12 +71,11 @@ func (a *arrival) accept(ctx context.Context, body io.Reader) (Accepted, error) 
 	if err := a.inspect(); err != nil {
 		return Accepted{}, err
 	}
-	digest, err := doc.digest()
-	if err != nil {
+	if a.digest, err = doc.digest(); err != nil {
 		return Accepted{}, err
 	}
 	if a.key == "" {
-		if a.key, err = derive(doc, digest, a.r.FileName); err != nil {
+		if a.key, err = a.derive(); err != nil {
 			return Accepted{}, err
 		}
 		if err := a.hold(); err != nil {
@@ -82,7 +83,7 @@ func (a *arrival) accept(ctx context.Context, body io.Reader) (Accepted, error) 
 		}
 		defer a.release()
 	}
-	return a.admit(ctx, digest, wary)
+	return a.admit(ctx, wary)
 }
 
 // expected is what is known of the document before it is read.
@@ -108,6 +109,10 @@ func (a *arrival) front() error {
 		return refuse(WrongStage, "stage", "Partner %s is retired and takes no new documents.", p.ID)
 	}
 	if err := a.r.check(); err != nil {
+		return err
+	}
+	a.checked = true
+	if err := a.fit(); err != nil {
 		return err
 	}
 	return a.punctual()
@@ -155,17 +160,17 @@ func (a *arrival) hold() error {
 func (a *arrival) release() { a.in.keys.release(key{a.partner.ID, a.key}) }
 
 // derive makes the key of a document for which none was given.
-func derive(d *document, digest, fileName string) (string, error) {
+func (a *arrival) derive() (string, error) {
 	var sum [32]byte
-	if _, err := hex.Decode(sum[:], []byte(digest)); err != nil {
-		return "", fmt.Errorf("intake: %.80q is no digest: %w", digest, err)
+	if _, err := hex.Decode(sum[:], []byte(a.digest)); err != nil {
+		return "", fmt.Errorf("intake: %.80q is no digest: %w", a.digest, err)
 	}
-	return d.report.DerivedKey(sum, fileName), nil
+	return a.doc.report.DerivedKey(identified(sum, a.r.Properties), a.r.FileName), nil
 }
 
 // admit makes the message, by the rules of queue.Admit.
-func (a *arrival) admit(ctx context.Context, digest string, wary bool) (Accepted, error) {
-	arrival, err := a.message(digest, a.r.ID)
+func (a *arrival) admit(ctx context.Context, wary bool) (Accepted, error) {
+	arrival, err := a.message(a.r.ID)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -183,7 +188,7 @@ func (a *arrival) admit(ctx context.Context, digest string, wary bool) (Accepted
 	}
 	ad, err := a.in.Store.Accept(ctx, arrival)
 	if errors.Is(err, queue.ErrConflict) { // the id is another document's
-		if arrival, err = a.message(digest, ""); err == nil {
+		if arrival, err = a.message(""); err == nil {
 			ad, err = a.in.Store.Accept(ctx, arrival)
 		}
 	}
@@ -228,7 +233,11 @@ func (a *arrival) answer(ad queue.Admission) (Accepted, error) {
 	}
 	switch ad.Outcome {
 	case queue.AdmitReused:
-		no := refuse(KeyReused, "Idempotency-Key", "Key %s belongs to message %s, which has other content.", m.Key, m.ID)
+		other := "other content"
+		if m.Payload.SHA256 == a.digest {
+			other = "the same content, but other properties"
+		}
+		no := refuse(KeyReused, "Idempotency-Key", "Key %s belongs to message %s, which has %s.", m.Key, m.ID, other)
 		no.Holder = m
 		return Accepted{}, no
 	case queue.AdmitFull:

@@ -97,6 +97,9 @@ var refusals = []struct {
 	{"derived key still running", func(h *house, _ *partner.Partner) {
 		h.keys.hold(key{"northwind", "x12:ZZ/ACMESUPPLY/ZZ/NORTHWIND/261130/0429/000000001/P"})
 	}, Request{}, x12("000000001", "P", "A", 4), InProgress, "", true, false},
+	{"properties to a partner of AS2", nil, Request{Properties: wanted()}, "x", NoProperties, "Message-Property", false, true},
+	{"a property of edigw's", func(_ *house, p *partner.Partner) { speaksAS4(p) }, Request{Properties: queue.Properties{Part: []queue.Property{{Name: "MimeType", Value: "x"}}}}, "x", ReservedProperty, "Part-Property", false, true},
+	{"a property is missing", func(_ *house, p *partner.Partner) { speaksAS4(p) }, Request{}, "x", MissingProperty, "Message-Property", false, true},
 	{"stopping", func(h *house, _ *partner.Partner) { h.Stop(context.Background()) }, Request{}, "x", Stopping, "", true, false},
 }
 

@@ -9,7 +9,7 @@ import (
 
 // message makes the arrival that a store admits; id is that of the message,
 // empty for a new one.
-func (a *arrival) message(digest, id string) (queue.Arrival, error) {
+func (a *arrival) message(id string) (queue.Arrival, error) {
 	now, p := a.in.Now(), a.partner
 	letter, err := queue.NewID(now, a.in.Random)
 	if err == nil && id == "" {
@@ -19,7 +19,7 @@ func (a *arrival) message(digest, id string) (queue.Arrival, error) {
 		return queue.Arrival{}, err
 	}
 	m := a.facts(id)
-	m.Payload.SHA256 = digest
+	m.Payload.SHA256 = a.digest
 	m.DeliverBy, m.DeadlineGiven = a.r.DeliverBy, !a.r.DeliverBy.IsZero()
 	if !m.DeadlineGiven && p.DeliverBy > 0 {
 		m.DeliverBy = now.Add(p.DeliverBy)
@@ -40,6 +40,9 @@ func (a *arrival) facts(id string) queue.Message {
 		ID: id, Partner: a.r.Partner, Lane: queue.LaneKey(a.r.Partner, queue.KindDocument), Kind: queue.KindDocument, Direction: queue.Out,
 		Key: a.key, KeyGiven: a.r.Key != "", CorrelationID: a.r.CorrelationID, Actor: a.r.Actor, Source: string(a.r.Source),
 		Payload: queue.Payload{FileName: a.r.FileName, Size: max(a.r.Size, 0)},
+	}
+	if a.checked {
+		m.Properties = a.r.Properties
 	}
 	if a.partner != nil {
 		m.Protocol = protocol(a.partner)

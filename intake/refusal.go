@@ -24,6 +24,10 @@ const (
 	Backlog    Slug = "backlog"
 	DiskFull   Slug = "disk-full"
 	Stopping   Slug = "stopping"
+
+	NoProperties     Slug = "no-properties"
+	ReservedProperty Slug = "reserved-property"
+	MissingProperty  Slug = "missing-property"
 )
 
 // Refusal says why a document was not accepted. Nothing is left of it but,
@@ -67,6 +71,11 @@ var slugs = map[Slug]facts{
 	Backlog:    {"Too many documents wait", "Wait and repeat; see why the lane stands still.", 30 * time.Second, time.Hour},
 	DiskFull:   {"No room on the disk", "Free space in the data folder, then repeat; nothing accepted is lost.", 30 * time.Second, time.Hour},
 	Stopping:   {"Gateway is stopping", "Repeat when it runs again.", 10 * time.Second, 0},
+
+	NoProperties:     {"No properties in AS2", "Leave them out, or hand the document in for an AS4 partner.", 0, time.Minute},
+	ReservedProperty: {"Property is filled in by edigw", "Leave it out.", 0, time.Minute},
+	MissingProperty: {"Property is missing", "Give it with the document: edigw send PARTNER FILE with --property or --part-property NAME=VALUE, or the API's headers Message-Property and Part-Property. " +
+		"An outbox has no place for it. A value that is the same for all documents can stand in the partner file.", 0, time.Minute},
 }
 
 // refuse makes a refusal.

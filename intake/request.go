@@ -32,12 +32,13 @@ const (
 // Request is what a caller says about a document.
 type Request struct {
 	Partner       string
-	Key           string    // idempotency key, at most 200 printable ASCII characters; empty: derived from the content
-	ID            string    // of the message to be made, a queue.NewID; empty: a new one
-	FileName      string    // may be anything; folders are cut off
-	ContentType   string    // may be anything; empty: from the content; multipart/related: several files in one document
-	CorrelationID string    // at most 200 printable characters; a request id if the caller has no better one
-	DeliverBy     time.Time // zero: the partner's default
+	Key           string           // idempotency key, at most 200 printable ASCII characters; empty: derived from the content
+	ID            string           // of the message to be made, a queue.NewID; empty: a new one
+	FileName      string           // may be anything; folders are cut off
+	ContentType   string           // may be anything; empty: from the content; multipart/related: several files in one document
+	CorrelationID string           // at most 200 printable characters; a request id if the caller has no better one
+	DeliverBy     time.Time        // zero: the partner's default
+	Properties    queue.Properties // for AS4 partners alone
 	Source        Source
 	Actor         fault.Actor
 	Size          int64 // of the body in bytes; -1: unknown
@@ -65,9 +66,14 @@ func (r Request) check() error {
 	case strings.HasPrefix(strings.ToLower(strings.TrimSpace(r.ContentType)), "multipart/form-data"):
 		return refuse(BadRequest, "Content-Type", "This is a form. Send the document itself as the body.")
 	case isRelated(r.ContentType):
-		return r.checkRelated()
+		if err := r.checkRelated(); err != nil {
+			return err
+		}
 	}
-	return nil
+	if err := checkProperties(fieldMessageProperty, r.Properties.Message); err != nil {
+		return err
+	}
+	return checkProperties(fieldPartProperty, r.Properties.Part)
 }
 
 // checkRelated refuses a type that cannot go into the message as it is.

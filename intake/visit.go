@@ -171,8 +171,10 @@ func (o *Outbox) reject(f *folder, root *os.Root, c claim, no *Refusal) time.Dur
 		name += "~" + queue.Short(c.id) // another one of that name was rejected today
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		text := fmt.Sprintf("%s was not accepted: %s\n\nWhen: %s\nWhy:  %s\nFix:  %s\n\nThen put the file into outbox/%s/ again.\n",
-			c.name, no.Title, o.stamp(), no.Detail, no.Fix, f.partner)
+		text := fmt.Sprintf("%s was not accepted: %s\n\nWhen: %s\nWhy:  %s\nFix:  %s\n", c.name, no.Title, o.stamp(), no.Detail, no.Fix)
+		if no.Slug != MissingProperty { // which no outbox can mend
+			text += fmt.Sprintf("\nThen put the file into outbox/%s/ again.\n", f.partner)
+		}
 		err = note(root, folder, name+".error.txt", text)
 	}
 	if err == nil {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -33,11 +34,24 @@ type Admitted string
 // Ends of an arrival (delivery.md §3).
 const (
 	AdmitNew      Admitted = "new"      // a message was made; also a letter at once
-	AdmitReplayed Admitted = "replayed" // same key and content: the stored message
-	AdmitReused   Admitted = "reused"   // same given key, other content: nothing was made
-	AdmitParked   Admitted = "parked"   // same derived key, other content: a letter, which asks `changed-content`
+	AdmitReplayed Admitted = "replayed" // same key, content and properties: the stored message
+	AdmitReused   Admitted = "reused"   // same given key, other content or properties: nothing was made
+	AdmitParked   Admitted = "parked"   // same derived key, other content or properties: a letter, which asks `changed-content`
 	AdmitFull     Admitted = "full"     // over the backlog limit: nothing was made
 )
+
+// sameContent reports whether a message has the bytes of the arrival.
+func (a Arrival) sameContent(m Message) bool {
+	return m.Payload.SHA256 == a.Message.Payload.SHA256 && m.Payload.Size == a.Message.Payload.Size
+}
+
+// differs says what of the arrival none of the editions has.
+func (a Arrival) differs(editions []Edition) string {
+	if slices.ContainsFunc(editions, func(e Edition) bool { return a.sameContent(e.Message) }) {
+		return "other properties"
+	}
+	return "other content"
+}
 
 // Admission is the decision on an arrival.
 type Admission struct {
@@ -60,12 +74,12 @@ type Edition struct {
 // It fails only if an edition and its letter contradict each other.
 func Admit(a Arrival, editions []Edition, waiting Backlog) (Admission, error) {
 	for i := len(editions) - 1; i >= 0; i-- {
-		if m := editions[i].Message; m.Payload.SHA256 == a.Message.Payload.SHA256 && m.Payload.Size == a.Message.Payload.Size {
+		if m := editions[i].Message; a.sameContent(m) && m.Properties.Equal(a.Message.Properties) {
 			return replayed(a, m), nil
 		}
 	}
 	if len(editions) > 0 && a.Message.KeyGiven {
-		return reused(a, editions[len(editions)-1].Message), nil
+		return reused(a, editions), nil
 	}
 	if b := a.Backlog; b.Messages > 0 && waiting.Messages >= b.Messages || b.Bytes > 0 && waiting.Bytes+a.Message.Payload.Size > b.Bytes {
 		return Admission{Outcome: AdmitFull}, nil
@@ -91,7 +105,7 @@ func Admit(a Arrival, editions []Edition, waiting Backlog) (Admission, error) {
 		ad.Results = append(ad.Results, step)
 		ad.Supersedes = append(ad.Supersedes, e.Message.ID)
 	}
-	res := admitted(a, m, ad.Supersedes, park)
+	res := admitted(a, m, ad.Supersedes, park, a.differs(editions))
 	if park {
 		ad.Outcome = AdmitParked
 	}
@@ -133,15 +147,16 @@ func replayed(a Arrival, m Message) Admission {
 	return Admission{Outcome: AdmitReplayed, Message: m, Results: []Result{{Events: []Event{e}}}}
 }
 
-func reused(a Arrival, m Message) Admission {
+func reused(a Arrival, editions []Edition) Admission {
+	m := editions[len(editions)-1].Message
 	e := m.event(EventKeyReused, a.Now)
-	e.Text = "key " + m.Key + " came again with other content: the producer uses one key for two documents"
+	e.Text = "key " + m.Key + " came again with " + a.differs(editions) + ": the producer uses one key for two documents"
 	e.Facts = map[string]string{"by": a.Message.Actor.String(), "key": m.Key}
 	return Admission{Outcome: AdmitReused, Message: m, Results: []Result{{Events: []Event{e}}}}
 }
 
 // admitted makes the message, or the letter that stands for it at once.
-func admitted(a Arrival, m Message, replaced []string, park bool) Result {
+func admitted(a Arrival, m Message, replaced []string, park bool, differs string) Result {
 	accepted := m.event(EventAccepted, a.Now)
 	accepted.Text = "accepted"
 	accepted.Facts = map[string]string{"by": a.Message.Actor.String(), "source": m.Source}
@@ -156,7 +171,7 @@ func admitted(a Arrival, m Message, replaced []string, park bool) Result {
 		m.bury(&res, Input{At: a.Now, LetterID: a.LetterID}, ending{reason: fault.ReasonFormat, class: retry.Permanent, detail: a.Problem.Text})
 	case park:
 		m.bury(&res, Input{At: a.Now, LetterID: a.LetterID}, ending{reason: fault.ReasonChangedContent, class: retry.Permanent,
-			detail: "an earlier edition with other content was sent or may have been sent"})
+			detail: "an earlier edition with " + differs + " was sent or may have been sent"})
 	}
 	return res
 }

@@ -14,6 +14,7 @@ func TestAdmit(t *testing.T) {
 		uncertain bool
 		parked    bool
 		sha       string
+		given     string // value of a property
 	}
 	cases := map[string]struct {
 		earlier []edition
@@ -36,6 +37,10 @@ func TestAdmit(t *testing.T) {
 		"corrected after delivery":                   {earlier: []edition{{state: Delivered, sha: "a"}}, want: AdmitParked, n: 1, state: Dead},
 		"corrected after a discard":                  {earlier: []edition{{state: Discarded, sha: "a"}}, want: AdmitNew, n: 1, state: Queued},
 		"a parked one is replaced by a parked one":   {earlier: []edition{{state: Delivered, sha: "a"}, {state: Dead, parked: true, sha: "b"}}, want: AdmitParked, n: 2, state: Dead, gone: 1},
+		"other properties, given key":                {earlier: []edition{{state: Queued, sha: "new", given: "other"}}, given: true, want: AdmitReused},
+		"other properties while queued":              {earlier: []edition{{state: Queued, sha: "new", given: "other"}}, want: AdmitNew, n: 1, state: Queued, gone: 1},
+		"other properties after delivery":            {earlier: []edition{{state: Delivered, sha: "new", given: "other"}}, want: AdmitParked, n: 1, state: Dead},
+		"properties of an older edition again":       {earlier: []edition{{state: Superseded, sha: "new"}, {state: Delivered, sha: "new", given: "other"}}, want: AdmitReplayed},
 		"backlog of messages full":                   {backlog: Backlog{Messages: 3}, want: AdmitFull},
 		"backlog of bytes full":                      {backlog: Backlog{Bytes: 1009}, want: AdmitFull},
 		"a repeat is answered in spite of backlog":   {backlog: Backlog{Messages: 3}, earlier: []edition{{state: Queued, sha: "new"}}, want: AdmitReplayed},
@@ -54,6 +59,9 @@ func TestAdmit(t *testing.T) {
 			var earlier []Edition
 			for i, e := range c.earlier {
 				m := Message{ID: "old", Partner: "northwind", Key: "k", Edition: i, State: e.state, Uncertain: e.uncertain, Parked: e.parked, Payload: Payload{SHA256: e.sha, Size: 10}}
+				if e.given != "" {
+					m.Properties.Part = []Property{{"type", e.given}}
+				}
 				ed := Edition{Message: m}
 				if e.state == Dead {
 					ed.Message.Letter = "l"

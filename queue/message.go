@@ -137,8 +137,9 @@ type Message struct {
 	Actor         fault.Actor // who handed it in
 	Source        string      // api, cli, outbox, console
 
-	Payload  Payload
-	Business Business
+	Payload    Payload
+	Business   Business
+	Properties Properties // that came with the document
 
 	State         State
 	Why           Why

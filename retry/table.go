@@ -228,7 +228,7 @@ var table = []rule{
 		class: Configuration, signal: fault.SignalNeutral, reason: fault.ReasonLocal, lane: "local",
 	},
 	{
-		id: "not-listed", outcome: "the document cannot go to its network: it names no receiver, or one that the directory does not list, or cannot be wrapped",
+		id: "not-listed", outcome: "the document cannot go as it is: it names no receiver of its network, or one that the directory does not list, or cannot be wrapped, or has no property that the partner file requires",
 		when:  causes(fault.CauseNotListed),
 		class: Permanent, signal: fault.SignalNeutral, reason: fault.ReasonRejected,
 	},

@@ -15,7 +15,7 @@ import (
 // is still going on is overtaken as soon as its lane delivered a later one;
 // nobody has to mark it.
 const messageColumns = `m.seq, m.id, m.version, m.partner, m.lane, m.kind, m.direction, m.protocol, m.key, m.key_given, m.edition, m.previous, m.message_id,
-	m.correlation, m.actor, m.source, m.sha256, m.size, m.file_name, m.content_type, m.business, m.accepted,
+	m.correlation, m.actor, m.source, m.sha256, m.size, m.file_name, m.content_type, m.business, m.properties, m.accepted,
 	m.state, m.why, m.detail, m.next_at, m.round, m.attempts, m.limited, m.credential, m.total, m.crashes, m.resent, m.asked, m.uncertain, m.parked, m.refusal,
 	m.overtaken OR (m.state <> 'refused' AND m.state <> 'delivered' AND m.state <> 'superseded' AND m.state <> 'discarded' AND m.seq < (SELECT delivered FROM lane_counts AS c WHERE c.lane = m.lane)),
 	m.overdue, m.warned, m.proof, m.incarnation, m.build, m.letter, m.ack_asked, m.first_failure, m.finished, m.warn_by, m.deliver_by, m.deadline_given`
@@ -24,7 +24,7 @@ func scanMessage(r scanner) (queue.Message, error) {
 	var m queue.Message
 	var d damage
 	err := r.Scan(&m.Seq, &m.ID, &m.Version, &m.Partner, &m.Lane, &m.Kind, &m.Direction, &m.Protocol, &m.Key, &m.KeyGiven, &m.Edition, &m.Previous, &m.MessageID,
-		&m.CorrelationID, d.object("actor", &m.Actor), &m.Source, &m.Payload.SHA256, &m.Payload.Size, &m.Payload.FileName, &m.Payload.ContentType, d.object("business", &m.Business), moment{&m.Accepted},
+		&m.CorrelationID, d.object("actor", &m.Actor), &m.Source, &m.Payload.SHA256, &m.Payload.Size, &m.Payload.FileName, &m.Payload.ContentType, d.object("business", &m.Business), d.object("properties", &m.Properties), moment{&m.Accepted},
 		&m.State, &m.Why, &m.Detail, moment{&m.NextAt}, &m.Round, &m.Attempts, &m.Limited, &m.Credential, &m.Total, &m.Crashes, &m.Resent, &m.Asked, &m.Uncertain, &m.Parked, &m.Refusal,
 		&m.Overtaken,
 		&m.Overdue, &m.Warned, &m.Proof, &m.Incarnation, &m.Build, &m.Letter, &m.AckAsked, moment{&m.FirstFailure}, moment{&m.Finished}, moment{&m.WarnBy}, moment{&m.DeliverBy}, &m.DeadlineGiven)
@@ -33,10 +33,10 @@ func scanMessage(r scanner) (queue.Message, error) {
 }
 
 const insertMessage = `INSERT INTO messages (id, version, partner, lane, kind, direction, protocol, key, key_given, edition, previous, message_id, bare_id,
-	correlation, actor, source, sha256, size, file_name, content_type, payload_kept, business, accepted,
+	correlation, actor, source, sha256, size, file_name, content_type, payload_kept, business, properties, accepted,
 	state, why, detail, next_at, timer, round, attempts, limited, credential, total, crashes, resent, asked, uncertain, parked, refusal,
 	overtaken, overdue, warned, proof, incarnation, build, letter, ack_asked, first_failure, finished, warn_by, deliver_by, deadline_given)
-	VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+	VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
 	?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const updateMessage = `UPDATE messages SET version = version + 1,
@@ -72,7 +72,7 @@ func (t *tx) putMessage(m *queue.Message) (seq int64, err error) {
 
 func (t *tx) addMessage(m *queue.Message) (seq int64, err error) {
 	args := append([]any{m.ID, m.Partner, m.Lane, string(m.Kind), string(m.Direction), m.Protocol, m.Key, m.KeyGiven, m.Edition, m.Previous, m.MessageID, bare(m.MessageID),
-		m.CorrelationID, object{m.Actor}, m.Source, m.Payload.SHA256, m.Payload.Size, m.Payload.FileName, m.Payload.ContentType, m.Payload.SHA256 != "", object{m.Business}, micros(m.Accepted)},
+		m.CorrelationID, object{m.Actor}, m.Source, m.Payload.SHA256, m.Payload.Size, m.Payload.FileName, m.Payload.ContentType, m.Payload.SHA256 != "", object{m.Business}, given(m.Properties), micros(m.Accepted)},
 		fate(m)...)
 	if seq, err = t.insert(insertMessage, args...); err != nil {
 		return 0, fmt.Errorf("message %s, key %.200q, edition %d: %w", m.ID, m.Key, m.Edition, err)
@@ -83,6 +83,14 @@ func (t *tx) addMessage(m *queue.Message) (seq int64, err error) {
 		}
 	}
 	return seq, nil
+}
+
+// given is how properties are stored: most documents have none.
+func given(p queue.Properties) object {
+	if p.None() {
+		return object{nil}
+	}
+	return object{p}
 }
 
 // names are the words that a message is found by, each once.

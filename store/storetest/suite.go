@@ -80,6 +80,11 @@ func arrival(id, partner, key, content string) queue.Arrival {
 	}
 }
 
+// properties are one of the message and one of its payloads.
+func properties(name, value string) queue.Properties {
+	return queue.Properties{Message: []queue.Property{{Name: name, Value: value}}, Part: []queue.Property{{Name: "Part" + name, Value: value}}}
+}
+
 // accept queues a new document of a partner.
 func (r *run) accept(partner string) queue.Message {
 	r.Helper()

@@ -16,6 +16,7 @@ var acceptRules = map[string]func(*run){
 	"an accepted document is stored whole": func(r *run) {
 		a := arrival("m1", "northwind", "K1", "one")
 		a.Message.WarnBy, a.Message.DeliverBy, a.Message.DeadlineGiven = after(time.Hour), after(2*time.Hour), true
+		a.Message.Properties = properties("tracking", "t-1 & <ä>")
 		m := r.acceptAs(a)
 		if m.Seq == 0 || m.Version != 1 || m.State != queue.Queued || m.MessageID != a.Identity.MessageID("K1", 0) {
 			r.Errorf("stored %+v", m)
@@ -23,6 +24,8 @@ var acceptRules = map[string]func(*run){
 		got, err := r.Message(r.ctx, "m1")
 		r.must(err)
 		r.equal("message", m, got)
+		r.equal("properties", a.Message.Properties.Message, got.Properties.Message)
+		r.equal("part properties", a.Message.Properties.Part, got.Properties.Part)
 		events, err := r.Timeline(r.ctx, "m1")
 		r.must(err)
 		if len(events) != 1 || events[0].Type != queue.EventAccepted || events[0].Facts["source"] != "api" || !events[0].At.Equal(t0) {
@@ -76,6 +79,37 @@ var acceptRules = map[string]func(*run){
 		r.must(err)
 		if len(events) != 2 || events[1].Type != queue.EventKeyReused {
 			r.Errorf("timeline %+v", events)
+		}
+	},
+	"the same content with other properties is another document": func(r *run) {
+		first := func(key string, given bool) (queue.Message, queue.Arrival) {
+			a := arrival("m1"+key, "northwind", key, "one")
+			a.Message.KeyGiven, a.Message.Properties = given, properties("type", "order")
+			m := r.acceptAs(a)
+			a.Message.ID, a.LetterID = "m2"+key, "L-m2"+key
+			return m, a
+		}
+		one, again := first("K1", true)
+		for _, c := range []struct {
+			properties queue.Properties
+			want       queue.Admitted
+		}{
+			{one.Properties, queue.AdmitReplayed},
+			{properties("type", "change"), queue.AdmitReused},
+			{queue.Properties{}, queue.AdmitReused},
+		} {
+			again.Message.Properties = c.properties
+			ad, err := r.Accept(r.ctx, again)
+			r.must(err)
+			if ad.Outcome != c.want || ad.Message.ID != one.ID {
+				r.Errorf("%v: outcome %s, message %s", c.properties, ad.Outcome, ad.Message.ID)
+			}
+		}
+		one, again = first("K2", false)
+		again.Message.Properties = properties("type", "change")
+		two := r.acceptAs(again)
+		if got, err := r.Message(r.ctx, one.ID); err != nil || got.State != queue.Superseded || two.Edition != 1 || !two.Properties.Equal(again.Message.Properties) {
+			r.Errorf("%v: the first is %s, the second %+v", err, got.State, two)
 		}
 	},
 	"a corrected document takes the place of the queued one": func(r *run) {
