@@ -14,6 +14,7 @@ import (
 	"edigw/as4/wssec"
 	"edigw/internal/xmltree"
 
+	"edigw/internal/testfixture"
 	"github.com/beevik/etree"
 )
 
@@ -51,7 +52,7 @@ func TestBombs(t *testing.T) {
 			h, req := receiverHandler(t, m), c.request(t)
 			var code string
 			var e ebms.Error
-			used := allocated(t, func() { code, e = answered(t, serve(h, req)) })
+			used := testfixture.Allocated(t, func() { code, e = answered(t, serve(h, req)) })
 			if code != tc.code || used > bombMemory {
 				t.Errorf("%d KiB: answered %s (%s), allocated %d KiB", len(c.sent)>>10, code, e.Detail, used>>10)
 			}
@@ -69,7 +70,7 @@ func openFiles(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		required(t, "a folder of the open files of a process")
+		testfixture.Missing(t, "a folder of the open files of a process")
 	}
 	return len(list)
 }

@@ -109,7 +109,7 @@ func (b *builder) userMessage() *ebms.UserMessage {
 		From:        b.p.From, To: b.p.To,
 		Agreement: about.Agreement, Service: about.Service, Action: about.Action,
 		ConversationID: b.d.ConversationID,
-		Properties:     merged(b.p.Properties, b.d.Properties),
+		Properties:     b.p.Properties,
 	}
 	if b.p.MPC != ebms.DefaultMPC {
 		u.MPC = b.p.MPC

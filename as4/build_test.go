@@ -6,20 +6,15 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
-	"errors"
 	"io"
-	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"edigw/as4/ebms"
 	"edigw/as4/wssec"
 	"edigw/fault"
-	"edigw/internal/scratch"
 )
 
 // profile is how two parties sign and encrypt.
@@ -184,69 +179,6 @@ func TestContentsSurvive(t *testing.T) {
 	}
 }
 
-// TestHeader holds the header to what P-Mode and document say.
-func TestHeader(t *testing.T) {
-	t.Parallel()
-	p, by := toNorthwind(), fromAcme()
-	p.MPC = "urn:example:mpc"
-	p.PartProperties = []ebms.Property{{Name: "DocumentType", Value: "order"}, {Name: "MimeType", Value: "made/up"}}
-	d := orderDocument(payload("application/EDI-X12", "order.edi", []byte("ISA~")))
-	d.RefToMessageID = "first@northwind.example"
-	d.Properties = []ebms.Property{{Name: "finalRecipient", Value: "store 7"}, {Name: "tracking", Value: "t-1"}}
-	d.Payloads[0].Properties = []ebms.Property{{Name: "DocumentType", Value: "change"}, {Name: "CompressionType", Value: "none"}}
-	r, wire := mustBuild(t, p, d)
-	u := open(t, r.ContentType, wire, by).env.User
-	part := u.Parts[0].Href
-	want := &ebms.UserMessage{
-		MessageInfo: ebms.MessageInfo{Timestamp: testNow, MessageID: d.MessageID, RefToMessageID: "first@northwind.example"},
-		MPC:         "urn:example:mpc", From: acmeParty, To: northParty,
-		Agreement: &ebms.AgreementRef{Value: "https://agreements.example/1"}, Service: orders.Service, Action: "Deliver",
-		ConversationID: d.MessageID,
-		Properties: []ebms.Property{
-			{Name: "originalSender", Value: "acme"}, {Name: "finalRecipient", Value: "store 7", Type: "urn:example:ids"}, {Name: "tracking", Value: "t-1"},
-		},
-		Parts: []ebms.PartInfo{{Href: part, Properties: []ebms.Property{
-			{Name: "DocumentType", Value: "change"}, {Name: "FileName", Value: "order.edi"},
-			{Name: "MimeType", Value: "application/EDI-X12"}, {Name: "CompressionType", Value: "application/gzip"},
-		}}},
-	}
-	if diff := cmp.Diff(want, u); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if !strings.HasPrefix(part, "cid:part1-") || strings.Trim(part[4:], "abcdefghijklmnopqrstuvwxyz0123456789.-@") != "" || strings.Count(part, "@") != 1 {
-		t.Errorf("href %s", part)
-	}
-}
-
-// TestConversation: as the P-Mode says, or as the document does; ENTSOG wants
-// none, which is an empty element.
-func TestConversation(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct{ pattern, given, want string }{
-		{"{message}", "", "order-20931@edi.acme.example"}, {"c-{message}-{message}", "", "c-order-20931@edi.acme.example-order-20931@edi.acme.example"},
-		{"1", "", "1"}, {"", "", ""}, {"1", "c-7", "c-7"},
-	} {
-		p, d := toNorthwind(), orderDocument()
-		p.Conversation, d.ConversationID = tc.pattern, tc.given
-		_, wire := mustBuild(t, p, d)
-		if !bytes.Contains(wire, []byte("<eb:ConversationId>"+tc.want+"</eb:ConversationId>")) && !(tc.want == "" && bytes.Contains(wire, []byte("<eb:ConversationId/>"))) {
-			t.Errorf("%+v: %s", tc, wire)
-		}
-	}
-}
-
-// TestMPC: the default one goes without saying.
-func TestMPC(t *testing.T) {
-	t.Parallel()
-	for mpc, want := range map[string]string{"": "<eb:UserMessage>", ebms.DefaultMPC: "<eb:UserMessage>", "urn:x": `<eb:UserMessage mpc="urn:x">`} {
-		p := toNorthwind()
-		p.MPC = mpc
-		if _, wire := mustBuild(t, p, orderDocument()); !bytes.Contains(wire, []byte(want)) {
-			t.Errorf("%q: %s", mpc, wire)
-		}
-	}
-}
-
 // TestRebuild: all that a receipt names is the same again, so that a receipt for
 // either build fits both (AS4 §3.2).
 func TestRebuild(t *testing.T) {
@@ -392,113 +324,6 @@ func TestAck(t *testing.T) {
 	}
 }
 
-// TestBuildRefuses names what must be mended. Known faults 15, 31 and 62 are
-// among them.
-func TestBuildRefuses(t *testing.T) {
-	t.Parallel()
-	old := newPair("old.example", acme().key, testNow.AddDate(-2, 0, 0), testNow.AddDate(-1, 0, 0), nil)
-	early := newPair("early.example", northwind().key, testNow.AddDate(1, 0, 0), testNow.AddDate(2, 0, 0), nil)
-	for name, tc := range map[string]struct {
-		change  func(*PMode, *Document)
-		key     string
-		suspect string
-		cause   fault.Cause
-		says    string
-	}{
-		"MessageId without a domain":     {func(_ *PMode, d *Document) { d.MessageID = "order" }, "identity.domain", "", fault.CauseBuild, "left@right"},
-		"MessageId in angle brackets":    {func(_ *PMode, d *Document) { d.MessageID = "<a@b>" }, "identity.domain", "", fault.CauseBuild, "angle brackets"},
-		"MessageId with a blank":         {func(_ *PMode, d *Document) { d.MessageID = "a b@c" }, "identity.domain", "", fault.CauseBuild, "blanks"},
-		"no type":                        {func(_ *PMode, d *Document) { d.Payloads[0].ContentType = "edi" }, "as4.content_type", "", fault.CauseBuild, "type/subtype"},
-		"type that ends its line":        {func(_ *PMode, d *Document) { d.Payloads[0].ContentType = "a/b\r\nX: y" }, "as4.content_type", "", fault.CauseBuild, ""},
-		"no key":                         {func(p *PMode, _ *Document) { p.Sign.Key = nil }, "keys", "", fault.CauseKey, "no key"},
-		"key of somebody else":           {func(p *PMode, _ *Document) { p.Sign.Key = stranger().key }, "keys", "", fault.CauseKey, "does not belong"},
-		"own certificate expired":        {func(p *PMode, _ *Document) { p.Sign.Certificate = old.cert }, "keys", serial(old.cert), fault.CauseKey, "expired 2025-03-02"},
-		"algorithm that the key has not": {func(p *PMode, _ *Document) { p.Sign.Algorithm = wssec.Ed25519 }, "as4.security.sign", "", fault.CauseKey, "ed25519"},
-		"unknown algorithm":              {func(p *PMode, _ *Document) { p.Sign.Algorithm = "rsa-sha1" }, "as4.security.sign", "", fault.CauseKey, "rsa-sha1"},
-		"nobody to encrypt to":           {func(p *PMode, _ *Document) { p.Encrypt.Recipient = nil }, "certificates.encrypt", "", fault.CauseBuild, "no certificate"},
-		"their certificate not yet":      {func(p *PMode, _ *Document) { p.Encrypt.Recipient = early.cert }, "certificates.encrypt", serial(early.cert), fault.CauseBuild, "not valid before"},
-		"transport that the key has not": {func(p *PMode, _ *Document) { p.Encrypt.Transport.Method = "x25519" }, "as4.security.encrypt", "", fault.CauseBuild, ""},
-		"unknown cipher":                 {func(p *PMode, _ *Document) { p.Encrypt.Cipher = "aes128-cbc" }, "as4.security.encrypt", "", fault.CauseBuild, "aes128-cbc"},
-		"row 31: Body not encrypted": {func(p *PMode, _ *Document) { p.Body, p.Compress = true, false }, "as4.security.encrypt", "", fault.CauseBuild,
-			"in the clear"},
-		"Body and compression": {func(p *PMode, _ *Document) { p.Body, p.Encrypt = true, wssec.Encrypting{} }, "as4.compress", "", fault.CauseBuild, "only attachments"},
-		"Body with two payloads": {func(p *PMode, d *Document) {
-			p.Body, p.Compress, p.Encrypt = true, false, wssec.Encrypting{}
-			d.Payloads = append(d.Payloads, d.Payloads[0])
-		}, "as4.body", "", fault.CauseBuild, "has 2"},
-		"Body that is no XML": {func(p *PMode, _ *Document) { p.Body, p.Compress, p.Encrypt = true, false, wssec.Encrypting{} }, "as4.body", "", fault.CauseBuild, ""},
-		"XML that is none, to be signed as it is": {func(p *PMode, d *Document) { p.Compress, d.Payloads[0].ContentType = false, "text/xml" },
-			"as4.compress", "", fault.CauseBuild, "text/xml"},
-		"row 62: empty agreement":     {func(p *PMode, _ *Document) { p.Agreement = &ebms.AgreementRef{} }, "as4.agreement", "", fault.CauseBuild, "leave it out"},
-		"row 15: no service":          {func(p *PMode, _ *Document) { p.Service = ebms.Service{} }, "as4", "", fault.CauseBuild, "Service"},
-		"no party":                    {func(p *PMode, _ *Document) { p.To.IDs = nil }, "as4", "", fault.CauseBuild, "PartyId"},
-		"party without type or URI":   {func(p *PMode, _ *Document) { p.To.IDs = []ebms.PartyID{{Value: "NORTHWIND"}} }, "as4", "", fault.CauseBuild, "URI"},
-		"unknown receipt":             {func(p *PMode, _ *Document) { p.Receipt.Mode = "later" }, "as4.receipt.mode", "", fault.CauseBuild, "later"},
-		"digests of what is unsigned": {func(p *PMode, _ *Document) { p.Sign = wssec.Signing{} }, "as4.receipt.non_repudiation", "", fault.CauseBuild, ""},
-		"nobody to verify with":       {func(p *PMode, _ *Document) { p.Verify = nil }, "certificates.verify", "", fault.CauseBuild, ""},
-		"unsigned receipt by itself": {func(p *PMode, _ *Document) { p.Receipt.Mode, p.Receipt.Signed = ReceiptAsync, false },
-			"as4.receipt.signed", "", fault.CauseBuild, "proves nothing"},
-	} {
-		p, d := toNorthwind(), orderDocument(payload("application/EDI-X12", "order.edi", []byte("ISA~")))
-		tc.change(&p, &d)
-		_, err := Build(io.Discard, p, d, nil, testNow)
-		var setting *fault.SettingError
-		if !errors.As(err, &setting) || setting.Key != tc.key || setting.Suspect != tc.suspect || setting.Cause != tc.cause || !strings.Contains(setting.Why, tc.says) {
-			t.Errorf("%s: %v, %+v", name, err, setting)
-			continue
-		}
-		if out := fault.Local(err); out.Cause != tc.cause || out.Suspect == "" || out.Detail == "" {
-			t.Errorf("%s: outcome %+v", name, out)
-		}
-	}
-}
-
-// TestPayloadThatIsNotAsItsRecordSays is told from a disk that is full and from a
-// writer that fails.
-func TestPayloadThatIsNotAsItsRecordSays(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("input/output error")
-	for name, tc := range map[string]struct {
-		content io.ReadSeeker
-		size    int64
-		w       io.Writer
-		space   func(t *testing.T) *scratch.Space
-		want    error
-	}{
-		"shorter":    {bytes.NewReader([]byte("ISA")), 4, io.Discard, nil, fault.ErrPayload},
-		"longer":     {bytes.NewReader([]byte("ISA~~")), 4, io.Discard, nil, fault.ErrPayload},
-		"unreadable": {struct{ io.ReadSeeker }{&broke{broken}}, 4, io.Discard, nil, fault.ErrPayload},
-		"writer":     {bytes.NewReader([]byte("ISA~")), 4, iotestWriter{broken}, nil, broken},
-		"no folder": {&zeros{size: 200 << 20}, 200 << 20, io.Discard, func(t *testing.T) *scratch.Space {
-			return (*scratch.Rooms)(nil).Space(t.TempDir()+"/nowhere", "", "")
-		}, scratch.ErrDisk},
-	} {
-		for _, compress := range []bool{true, false} {
-			if name == "no folder" && !compress {
-				continue // nothing is put aside
-			}
-			p, d := toNorthwind(), orderDocument(Payload{ContentType: "a/b", Size: tc.size, Content: tc.content})
-			p.Compress = compress
-			var space *scratch.Space
-			if tc.space != nil {
-				space = tc.space(t)
-			}
-			if _, err := Build(tc.w, p, d, space, testNow); !errors.Is(err, tc.want) {
-				t.Errorf("%s, compressed %t: %v", name, compress, err)
-			}
-		}
-	}
-}
-
-type broke struct{ err error }
-
-func (b *broke) Read([]byte) (int, error)       { return iotest.ErrReader(b.err).Read(nil) }
-func (b *broke) Seek(int64, int) (int64, error) { return 0, nil }
-
-type iotestWriter struct{ err error }
-
-func (w iotestWriter) Write([]byte) (int, error) { return 0, w.err }
-
 // TestFingerprint: what changes the bytes or the receipt changes it, login and
 // address do not.
 func TestFingerprint(t *testing.T) {
@@ -557,41 +382,5 @@ func TestFingerprint(t *testing.T) {
 	}
 	if r, _ := mustBuild(t, toNorthwind(), orderDocument()); r.Agreement != base {
 		t.Error("the rendition has another one")
-	}
-}
-
-// TestRow35Names: an odd MessageId gives no odd Content-ID, and no wsu:Id that is
-// no NCName.
-func TestRow35Names(t *testing.T) {
-	t.Parallel()
-	for id, domain := range map[string]string{
-		"a@b.example": "b.example", "a@b+c": "edigw", "a@[10.0.0.1]": "edigw", "a@b%c": "edigw", "a@b": "b",
-	} {
-		n := namesOf(id)
-		for _, cid := range []string{n.root(), n.part(1), n.part(500)} {
-			left, right, _ := strings.Cut(cid, "@")
-			if right != domain || !plainDomain(left) || wssec.PartURI(cid) != "cid:"+cid {
-				t.Errorf("%s: %s", id, cid)
-			}
-		}
-	}
-	for _, id := range []string{"1@b", "9f8c@b", "-@b"} {
-		if e := namesOf(id).element("body"); e[0] != 'b' || strings.Trim(e, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			t.Errorf("%s: wsu:Id %s", id, e)
-		}
-	}
-	if slices.Equal([]byte(namesOf("a@b").tag), []byte(namesOf("A@b").tag)) {
-		t.Error("two messages have the same names")
-	}
-}
-
-// TestTimestamp: a retry has that of the first attempt.
-func TestTimestamp(t *testing.T) {
-	t.Parallel()
-	d := orderDocument()
-	d.Timestamp = time.Date(2026, 3, 1, 23, 59, 59, 120e6, time.FixedZone("", 3600))
-	_, wire := mustBuild(t, toNorthwind(), d)
-	if !bytes.Contains(wire, []byte("<eb:Timestamp>2026-03-01T22:59:59.120Z</eb:Timestamp>")) {
-		t.Errorf("%s", wire)
 	}
 }

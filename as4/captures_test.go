@@ -11,6 +11,7 @@ import (
 
 	"edigw/as4/ebms"
 	"edigw/fault"
+	"edigw/internal/testfixture"
 	"edigw/internal/xmltree"
 )
 
@@ -27,7 +28,7 @@ type capture struct {
 
 func readCapture(t *testing.T, file string) capture {
 	t.Helper()
-	head, body, ok := bytes.Cut(readFile(t, foreign(t, "as4", file)), []byte("\n\n"))
+	head, body, ok := bytes.Cut(testfixture.Read(t, testfixture.Path(t, "as4", file)), []byte("\n\n"))
 	if !ok {
 		t.Fatalf("%s: no blank line", file)
 	}
@@ -64,7 +65,7 @@ func readCapture(t *testing.T, file string) capture {
 func TestRow19CapturedReceipts(t *testing.T) {
 	t.Parallel()
 	seen := 0
-	for _, row := range manifest(t, foreign(t, "as4", "manifest.tsv")) {
+	for _, row := range testfixture.Table(t, testfixture.Path(t, "as4", "manifest.tsv")) {
 		if row["kind"] != "receipt-nrr" {
 			continue
 		}

@@ -15,8 +15,7 @@ type Document struct {
 	ConversationID string // empty: as the PMode says
 	Timestamp      time.Time
 	Payloads       []Payload
-	Properties     []ebms.Property // besides those of the PMode, whose values they replace
-	Test           bool            // for the test service (ebMS 3.0 Core §5.2.2, AS4 ping): no business effect
+	Test           bool // for the test service (ebMS 3.0 Core §5.2.2, AS4 ping): no business effect
 }
 
 // Payload is one payload part.
@@ -25,7 +24,6 @@ type Payload struct {
 	FileName    string // empty: none
 	Size        int64  // exact
 	Content     io.ReadSeeker
-	Properties  []ebms.Property // besides those of the PMode
 }
 
 // Rendition is one build of a message: all that must be kept beside its wire

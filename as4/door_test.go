@@ -19,6 +19,7 @@ import (
 
 	"edigw/as4/ebms"
 	"edigw/internal/scratch"
+	"edigw/internal/testfixture"
 )
 
 // TestDoor: what is no message is answered by its status, before anything of it
@@ -311,8 +312,8 @@ func TestNoRoom(t *testing.T) {
 // them, get the verdicts of their manifest.
 func TestEnvelopeFixtures(t *testing.T) {
 	t.Parallel()
-	dir := foreign(t, "as4")
-	for _, row := range manifest(t, filepath.Join(dir, "manifest.tsv")) {
+	dir := testfixture.Path(t, "as4")
+	for _, row := range testfixture.Table(t, filepath.Join(dir, "manifest.tsv")) {
 		if !strings.HasPrefix(row["file"], "envelopes/") {
 			continue
 		}
@@ -326,7 +327,7 @@ func TestEnvelopeFixtures(t *testing.T) {
 			m.p.Receive.Receipt.Mode = ReceiptSync
 			h := receiverHandler(t, m)
 			send := func() *http.Response {
-				req := httptest.NewRequest(http.MethodPost, "/as4", bytes.NewReader(readFile(t, filepath.Join(dir, row["file"]))))
+				req := httptest.NewRequest(http.MethodPost, "/as4", bytes.NewReader(testfixture.Read(t, filepath.Join(dir, row["file"]))))
 				req.Header.Set("Content-Type", envelopeType)
 				return serve(h, req)
 			}

@@ -11,12 +11,9 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"math/big"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +22,7 @@ import (
 	"edigw/as4/ebms"
 	"edigw/as4/wssec"
 	"edigw/internal/certs"
+	"edigw/internal/testfixture"
 )
 
 // testNow is when everything in these tests happens.
@@ -218,68 +216,9 @@ func (z *zeros) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// required tells whether a missing tool or fixture fails a test.
-func required(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("EDIGW_REQUIRE") == "all" {
-		t.Fatalf("%s is missing and EDIGW_REQUIRE=all", what)
-	}
-	t.Skipf("%s is missing", what)
-}
-
-// foreign is the folder of foreign captures.
-func foreign(t testing.TB, elem ...string) string {
-	t.Helper()
-	dir := os.Getenv("EDIGW_FIXTURES")
-	if dir == "" {
-		required(t, "EDIGW_FIXTURES")
-	}
-	return filepath.Join(append([]string{dir}, elem...)...)
-}
-
-func readFile(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// manifest reads a table with a header line.
-func manifest(t testing.TB, name string) (rows []map[string]string) {
-	t.Helper()
-	lines := strings.Split(strings.TrimSpace(string(readFile(t, name))), "\n")
-	columns := strings.Split(lines[0], "\t")
-	for _, line := range lines[1:] {
-		row := map[string]string{}
-		for i, v := range strings.Split(strings.TrimRight(line, "\r"), "\t") {
-			row[columns[i]] = v
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-func readCert(t testing.TB, name string) *x509.Certificate {
-	t.Helper()
-	block, _ := pem.Decode(readFile(t, name))
-	if block == nil {
-		t.Fatalf("%s: no PEM", name)
-	}
-	c, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 func readKey(t testing.TB, name string) crypto.Signer {
 	t.Helper()
-	block, _ := pem.Decode(readFile(t, name))
-	if block == nil {
-		t.Fatalf("%s: no PEM", name)
-	}
+	block := testfixture.PEM(t, name)
 	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package as4
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -14,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +20,7 @@ import (
 	"edigw/as4/ebms"
 	"edigw/as4/wssec"
 	"edigw/fault"
+	"edigw/internal/testfixture"
 	"edigw/internal/testpage"
 )
 
@@ -29,9 +28,6 @@ var update = flag.Bool("update", false, "write the tables of docs/ anew")
 
 // hostileDir has the hostile inputs that the repository keeps.
 const hostileDir = "testdata/hostile"
-
-// hostileMemory bounds what one of them may allocate.
-const hostileMemory = 64 << 20
 
 // hostileTime is when the hostile inputs were signed.
 var hostileTime = time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC)
@@ -43,7 +39,7 @@ func hostileFile(elem ...string) string {
 // hostileRows are the rows of the manifest, requests or answers.
 func hostileRows(t *testing.T, answers bool) (rows []map[string]string) {
 	t.Helper()
-	for _, row := range manifest(t, hostileFile("manifest.tsv")) {
+	for _, row := range testfixture.Table(t, hostileFile("manifest.tsv")) {
 		if strings.HasPrefix(row["file"], "as4/receipt-") == answers {
 			rows = append(rows, row)
 		}
@@ -64,10 +60,10 @@ func hostilePMode(t *testing.T) PMode {
 		From: party("EDIGW", ebms.RoleInitiator), To: party("PARTNER", ebms.RoleResponder),
 		Collaboration: Collaboration{Service: ebms.Service{Value: "Orders", Type: "urn:edigw:test"}, Action: "Deliver"},
 		Sign: wssec.Signing{
-			Key: readKey(t, hostileFile("keys", "gateway.key.pem")), Certificate: readCert(t, hostileFile("keys", "gateway.crt.pem")), Algorithm: wssec.RSASHA256,
+			Key: readKey(t, hostileFile("keys", "gateway.key.pem")), Certificate: testfixture.Certificate(t, hostileFile("keys", "gateway.crt.pem")), Algorithm: wssec.RSASHA256,
 		},
 		Receive: Receive{Signed: true, Receipt: ReceiptRequest{Mode: ReceiptSync, NonRepudiation: true, Signed: true}},
-		Verify:  []*x509.Certificate{readCert(t, hostileFile("keys", "partner.crt.pem"))},
+		Verify:  []*x509.Certificate{testfixture.Certificate(t, hostileFile("keys", "partner.crt.pem"))},
 	}
 }
 
@@ -76,10 +72,10 @@ func hostilePMode(t *testing.T) PMode {
 // nothing evil may be delivered, and what should pass must. The page shows what
 // came of them. Not parallel: it counts what is allocated.
 func TestHostileInputs(t *testing.T) {
-	noWayOut(t)
+	testfixture.NoWayOut(t)
 	table := testpage.Row("input", "verdict", "answered", "edigw says") + "|---|---|---|---|\n"
 	add := func(file, verdict, answer, problem string, used uint64) {
-		table += testpage.Row(file, verdict, cmp.Or(answer, "-"), cmp.Or(fingerprints.ReplaceAllString(problem, "$1:…"), "-"))
+		table += testpage.Row(file, verdict, cmp.Or(answer, "-"), cmp.Or(testfixture.Short(problem), "-"))
 		t.Logf("%-45s %-12s %-20s %6d KiB  %s", file, verdict, answer, used>>10, problem)
 	}
 	same := &receiver{p: hostilePMode(t), now: hostileTime}
@@ -91,9 +87,9 @@ func TestHostileInputs(t *testing.T) {
 			}
 			h, before, log := receiverHandler(t, m), len(m.received), &lines{}
 			h.o.Log = slog.New(log)
-			raw := readFile(t, hostileFile(row["file"]))
+			raw := testfixture.Read(t, hostileFile(row["file"]))
 			var res *http.Response
-			used := allocated(t, func() { res = serve(h, readRequest(t, raw)) })
+			used := testfixture.Allocated(t, func() { res = serve(h, testfixture.Request(t, raw)) })
 			answer, ack := hostileAnswer(t, m, row, res)
 			verdict, problem := "accepted", ""
 			switch {
@@ -114,11 +110,11 @@ func TestHostileInputs(t *testing.T) {
 	sent, p := hostileSent(t)
 	for _, row := range hostileRows(t, true) {
 		t.Run(row["file"], func(t *testing.T) {
-			res := readResponse(t, readFile(t, hostileFile(row["file"])))
+			res := testfixture.Response(t, testfixture.Read(t, hostileFile(row["file"])))
 			body := readBody(t, res)
 			var ack fault.Acknowledgement
 			var signal Signal
-			used := allocated(t, func() { ack, signal = VerifySignal(res.Header, body, sent, p, hostileTime) })
+			used := testfixture.Allocated(t, func() { ack, signal = VerifySignal(res.Header, body, sent, p, hostileTime) })
 			if settled := ack.Verdict == fault.AckTrusted && ack.Positive; settled != (row["expect"] == "ok") {
 				t.Errorf("settles positively: %t, expected %s; says %q", settled, row["expect"], signal.Problem)
 			}
@@ -150,8 +146,8 @@ func hostileAnswer(t *testing.T, m *receiver, row map[string]string, res *http.R
 	t.Helper()
 	body := readBody(t, res)
 	p := PMode{Receipt: ReceiptRequest{Mode: ReceiptSync, NonRepudiation: true, Signed: true}, Verify: []*x509.Certificate{m.p.Sign.Certificate}}
-	sent := []Rendition{{References: referencesOf(t, readFile(t, hostileFile(row["file"])))}}
-	if m := regexp.MustCompile(`<eb:MessageId>([^<]+)<`).FindSubmatch(readFile(t, hostileFile(row["file"]))); m != nil {
+	sent := []Rendition{{References: referencesOf(t, testfixture.Read(t, hostileFile(row["file"])))}}
+	if m := regexp.MustCompile(`<eb:MessageId>([^<]+)<`).FindSubmatch(testfixture.Read(t, hostileFile(row["file"]))); m != nil {
 		sent[0].MessageID = string(m[1])
 	}
 	ack, signal := VerifySignal(res.Header, body, sent, p, hostileTime)
@@ -170,7 +166,7 @@ func hostileAnswer(t *testing.T, m *receiver, row map[string]string, res *http.R
 // referencesOf are those of the signature in a message, as its sender keeps them.
 func referencesOf(t *testing.T, raw []byte) (all []ebms.Reference) {
 	t.Helper()
-	req := readRequest(t, raw)
+	req := testfixture.Request(t, raw)
 	f, err := framingOf(req.Header.Get("Content-Type"))
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +183,7 @@ func referencesOf(t *testing.T, raw []byte) (all []ebms.Reference) {
 	if err != nil || security == nil {
 		return nil
 	}
-	report, _ := wssec.Verify(env.Root, security, nil, wssec.Trust{Now: hostileTime, Pinned: []*x509.Certificate{readCert(t, hostileFile("keys", "partner.crt.pem"))}})
+	report, _ := wssec.Verify(env.Root, security, nil, wssec.Trust{Now: hostileTime, Pinned: []*x509.Certificate{testfixture.Certificate(t, hostileFile("keys", "partner.crt.pem"))}})
 	for _, r := range report.References {
 		all = append(all, ebms.Reference{URI: r.URI, DigestMethod: wssec.DigestURI(r.Digest), Value: r.Value})
 	}
@@ -249,7 +245,7 @@ func TestHostileAttributeVerifies(t *testing.T) {
 	t.Parallel()
 	m := &receiver{p: hostilePMode(t), now: hostileTime}
 	m.p.To.IDs[0].Type = "urn:edigw:test urn:x urn:y"
-	res := serve(receiverHandler(t, m), readRequest(t, readFile(t, hostileFile("as4", "xml-attribute-newline.http"))))
+	res := serve(receiverHandler(t, m), testfixture.Request(t, testfixture.Read(t, hostileFile("as4", "xml-attribute-newline.http"))))
 	if got, _ := m.last(t); !got.Accepted || res.StatusCode != http.StatusOK {
 		t.Errorf("refused: %s", got.Problem)
 	}
@@ -260,73 +256,20 @@ func hostileSent(t *testing.T) ([]Rendition, PMode) {
 	t.Helper()
 	p := PMode{
 		Receipt: ReceiptRequest{Mode: ReceiptSync, NonRepudiation: true, Signed: true},
-		Verify:  []*x509.Certificate{readCert(t, hostileFile("keys", "partner.crt.pem"))},
+		Verify:  []*x509.Certificate{testfixture.Certificate(t, hostileFile("keys", "partner.crt.pem"))},
 	}
-	raw := readFile(t, hostileFile("as4", "control-ok.http"))
+	raw := testfixture.Read(t, hostileFile("as4", "control-ok.http"))
 	id := regexp.MustCompile(`<eb:MessageId>([^<]+)<`).FindSubmatch(raw)
 	return []Rendition{{MessageID: string(id[1]), References: referencesOf(t, raw), Ack: fault.AckSync}}, p
-}
-
-// fingerprints are too long for a table.
-var fingerprints = regexp.MustCompile(`(SHA-256 [0-9A-F]{2}:[0-9A-F]{2})[0-9A-F:]+`)
-
-// noWayOut fails the test if anything asks the client of package http that
-// everybody shares; the receiver is given no client of its own.
-func noWayOut(t *testing.T) {
-	t.Helper()
-	before := http.DefaultTransport
-	t.Cleanup(func() { http.DefaultTransport = before })
-	http.DefaultTransport = roundTripper(func(r *http.Request) (*http.Response, error) {
-		t.Errorf("a connection out, to %s", r.URL)
-		return nil, http.ErrUseLastResponse
-	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// allocated is how many bytes do allocates, which bounds what it holds at once.
-func allocated(t *testing.T, do func()) uint64 {
-	t.Helper()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	used := after.TotalAlloc - before.TotalAlloc
-	if used > hostileMemory {
-		t.Errorf("allocated %d bytes", used)
-	}
-	return used
-}
-
-func readRequest(t testing.TB, raw []byte) *http.Request {
-	t.Helper()
-	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return req
-}
-
-// readResponse reads a stored HTTP response.
-func readResponse(t testing.TB, raw []byte) *http.Response {
-	t.Helper()
-	res, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(raw)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
 }
 
 // TestHostileInputsAreTheirs: those that are kept here, and their manifest, are
 // the ones that they were copied from.
 func TestHostileInputsAreTheirs(t *testing.T) {
 	t.Parallel()
-	origin := foreign(t, "hostile")
+	origin := testfixture.Path(t, "hostile")
 	want := map[string]map[string]string{}
-	for _, row := range manifest(t, filepath.Join(origin, "manifest.tsv")) {
+	for _, row := range testfixture.Table(t, filepath.Join(origin, "manifest.tsv")) {
 		if strings.HasPrefix(row["file"], "as4/") {
 			want[row["file"]] = row
 		}
@@ -342,7 +285,7 @@ func TestHostileInputsAreTheirs(t *testing.T) {
 	}
 	err := filepath.WalkDir(hostileDir, func(path string, d os.DirEntry, err error) error {
 		name, _ := filepath.Rel(hostileDir, path)
-		if err == nil && !d.IsDir() && name != "README.md" && name != "manifest.tsv" && !bytes.Equal(readFile(t, path), readFile(t, filepath.Join(origin, name))) {
+		if err == nil && !d.IsDir() && name != "README.md" && name != "manifest.tsv" && !bytes.Equal(testfixture.Read(t, path), testfixture.Read(t, filepath.Join(origin, name))) {
 			t.Errorf("%s differs", name)
 		}
 		return err

@@ -164,9 +164,9 @@ func (p payloadReader) Read(b []byte) (int, error) {
 
 // properties are those of a payload that mean something to its reader.
 func (b *builder) properties(p Payload) []ebms.Property {
-	all := merged(b.p.PartProperties, p.Properties)
+	all := slices.Clone(b.p.PartProperties)
 	if b.p.FileNameProperty != "" && p.FileName != "" {
-		all = merged(all, []ebms.Property{{Name: b.p.FileNameProperty, Value: p.FileName}})
+		all = Merged(all, []ebms.Property{{Name: b.p.FileNameProperty, Value: p.FileName}})
 	}
 	// Whatever the producer says of them, these are the MSH's (AS4 §3.1).
 	return slices.DeleteFunc(all, func(p ebms.Property) bool {
@@ -189,8 +189,9 @@ func (b *builder) ownProperties(p Payload) []ebms.Property {
 	return own
 }
 
-// merged is base with the values of over, and what base lacks behind it.
-func merged(base, over []ebms.Property) []ebms.Property {
+// Merged is base with the values of over, and what base lacks behind it. Of a
+// property that over gives no type, that of base stays.
+func Merged(base, over []ebms.Property) []ebms.Property {
 	all := slices.Clone(base)
 	for _, o := range over {
 		i := slices.IndexFunc(all, func(p ebms.Property) bool { return p.Name == o.Name })

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"edigw/as4/wssec"
+	"edigw/internal/testfixture"
 )
 
 // TestRow46ReceiveHasConstantMemory: a message of 100 MB takes no more memory than
@@ -47,7 +48,7 @@ func TestRow46ReceiveHasConstantMemory(t *testing.T) {
 			req.Header.Set("Content-Type", r.ContentType)
 			req.ContentLength = r.Size
 			var res *http.Response
-			used := allocated(t, func() { res = serve(h, req) })
+			used := testfixture.Allocated(t, func() { res = serve(h, req) })
 			if answer, e := answered(t, res); answer != "receipt" || inbox.read != size {
 				t.Errorf("answered %s: %s, %d bytes were read", answer, e.Detail, inbox.read)
 			}

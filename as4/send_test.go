@@ -13,6 +13,7 @@ import (
 	"edigw/as4/ebms"
 	"edigw/fault"
 	"edigw/internal/exchange"
+	"edigw/internal/testfixture"
 )
 
 // send sends a build to a server and interprets what comes back.
@@ -180,7 +181,7 @@ func TestZippedReplies(t *testing.T) {
 func TestZippedBombIsReadWithinBounds(t *testing.T) {
 	bomb := gzipped(strings.Repeat(" ", 200<<20))
 	r := Reply{Header: http.Header{"Content-Encoding": {"gzip"}}, Body: bomb}
-	allocated(t, r.decompress)
+	testfixture.Allocated(t, r.decompress)
 	if len(r.Body) != maxReply || !r.Truncated {
 		t.Errorf("%d bytes, truncated %t", len(r.Body), r.Truncated)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"edigw/as4/ebms"
 	"edigw/fault"
+	"edigw/internal/testfixture"
 )
 
 // FuzzVerifySignal: whatever is answered, nothing that is not signed settles a
@@ -16,7 +17,7 @@ import (
 // The keys are stored ones, so that all processes of a run have the same.
 func FuzzVerifySignal(f *testing.F) {
 	seed := func(name string) []byte {
-		_, body, ok := bytes.Cut(readFile(f, hostileFile("as4", name)), []byte("\r\n\r\n"))
+		_, body, ok := bytes.Cut(testfixture.Read(f, hostileFile("as4", name)), []byte("\r\n\r\n"))
 		if !ok {
 			f.Fatalf("%s: no header", name)
 		}
@@ -31,7 +32,7 @@ func FuzzVerifySignal(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	partner := readCert(f, hostileFile("keys", "partner.crt.pem"))
+	partner := testfixture.Certificate(f, hostileFile("keys", "partner.crt.pem"))
 	p := PMode{Receipt: ReceiptRequest{Mode: ReceiptSync, NonRepudiation: true, Signed: true}, Verify: []*x509.Certificate{partner}}
 	sent := []Rendition{{MessageID: env.Receipt().RefToMessageID, References: references}}
 

@@ -14,14 +14,13 @@ import (
 
 	"edigw/as4/ebms"
 	"edigw/as4/wssec"
+	"edigw/internal/testfixture"
 )
 
 // tool runs a program of another maker; it must be there.
 func tool(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		required(t, name)
-	}
+	testfixture.Program(t, name)
 	out, err := exec.Command(name, args...).Output()
 	if err != nil {
 		text := ""
@@ -83,9 +82,7 @@ func TestXMLSec(t *testing.T) {
 				return exec.Command("xmlsec1", "--verify", "--pubkey-cert-pem", certFile(t, dir, tc.by()),
 					"--id-attr:Id", "Messaging", "--id-attr:Id", "Body", "--id-attr:Id", "Security", file(t, dir, "message.xml", text))
 			}
-			if _, err := exec.LookPath("xmlsec1"); err != nil {
-				required(t, "xmlsec1")
-			}
+			testfixture.Program(t, "xmlsec1")
 			if out, err := verify(tc.text).CombinedOutput(); err != nil {
 				t.Errorf("%v: %s\n%s", err, out, tc.text)
 			}

@@ -24,6 +24,8 @@ type AS4 struct {
 	Fetch    *Fetch        // nil: nothing is fetched
 	Network  Network
 
+	Own, OwnParts []OwnProperty // properties of the message, and of each payload, that are left to each document
+
 	pull       *Auth // their login when they pull; nil: the signature counts
 	signatures []signature
 	transport  string // as4.security.key_transport
@@ -162,6 +164,7 @@ func (d *draft) as4() *AS4 {
 	}
 	out := &AS4{Template: t, Profile: f.Profile, Wait: time.Duration(f.Receipt.Wait), signatures: signatures(f.Profile, f.Security.Sign), transport: f.Security.KeyTransport}
 	out.Network = d.network()
+	out.Own, out.OwnParts = unset(f.properties), unset(f.partProperties)
 	if f.Pull != nil {
 		out.pull = &Auth{f.Pull.User, f.Pull.Password}
 	}

@@ -256,16 +256,18 @@ func (d *draft) checkContent() {
 	}
 }
 
-// checkProperties finds properties that belong to the protocol, or have no value.
+// checkProperties finds properties that belong to the protocol, or say nothing.
 func (d *draft) checkProperties(key string, list []namedProperty, ofPart bool) {
 	for _, p := range list {
 		switch {
-		case ofPart && slices.Contains([]string{ebms.MimeType, ebms.CharacterSet, ebms.CompressionType}, p.Name):
+		case ofPart && ofMSH(p.Name):
 			d.problem(key+"."+p.Name, "remove it", "is filled in by edigw for each payload (AS4 §3.1)")
 		case ofPart && p.Name == d.file.AS4.FileNameProperty:
 			d.problem(key+"."+p.Name, "remove it, or as4.file_name_property", "holds the file's name: as4.file_name_property says so")
-		case p.Value == "" && p.origin == OriginPartner:
-			d.problem(key+"."+p.Name, "a value, or remove it", "has no value (EBMS:0009)")
+		case p.Value == "" && p.origin == OriginPartner && (p.blank || p.Type == "" && p.required == nil):
+			d.problem(key+"."+p.Name, "a value; {required: true} if each document brings its own; or remove it", "has no value (EBMS:0009)")
+		case p.Value != "" && p.must() && p.origin == OriginPartner:
+			d.warning(key+"."+p.Name, "remove value or required", "required has no effect: a document that brings no %s gets the value that stands here", p.Name)
 		}
 	}
 	d.checkText("as4.file_name_property", d.file.AS4.FileNameProperty)

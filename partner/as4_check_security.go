@@ -190,8 +190,8 @@ func (d *draft) checkProfile() {
 		value, known := is[m.key]
 		switch {
 		case m.key == "as4.receipt.mode" && d.out.AS4.Pulled():
-		case m.given && !d.given(m.key):
-			d.breaks(p, m.key, m.section, "a value", "it is missing")
+		case m.given && !d.has(m.key):
+			d.breaks(p, m.key, m.section, m.something(), "it is missing")
 		case m.absent && d.given(m.key) && first(d.layers, m.key) != "none":
 			d.breaks(p, m.key, m.section, "none", "it has one")
 		case len(m.is) == 0 || slices.Contains(m.is, value):
@@ -263,25 +263,17 @@ func (d *draft) checkCommon(p *Profile) {
 	if r := t.Receive; f.Security.Sign != "none" && !r.Signed || f.Security.Encrypt != "none" && !r.Encrypted {
 		d.breaks(p, "as4.receive.require", section, "their messages as secure as ours", "weaker ones are taken")
 	}
-	for _, name := range []string{"originalSender", "finalRecipient"} {
-		if slices.ContainsFunc(d.file.AS4.properties, func(n namedProperty) bool { return n.Name == name && n.Type == "" && p.Name == "peppol" }) {
+	for _, name := range []string{OriginalSender, FinalRecipient} {
+		if slices.ContainsFunc(d.file.AS4.properties, func(n namedProperty) bool {
+			return n.Name == name && n.Value != "" && n.Type == "" && p.Name == "peppol"
+		}) {
 			d.breaks(p, "as4.properties."+name, section, "type iso6523-actorid-upis", "it has none")
 		}
 	}
 	if p.Name == "bdew" {
 		d.checkCurve(p)
+	} else {
+		d.checkSignedBy(p)
 	}
-}
-
-// checkCurve warns of keys on other curves than that of the German energy market.
-func (d *draft) checkCurve(p *Profile) {
-	const section = "BDEW AS4 1.1 §2.2.6"
-	if k, _, ok := d.out.AS4.signer(d.own, d.now); ok && k.kind != kindBrainpool {
-		d.breaks(p, "keys", section, "a key on brainpoolP256r1", fmt.Sprintf("%s holds %s", k.file, keyWords(k.certificate())))
-	}
-	for key, terms := range map[string][]term{"certificates.verify": d.out.certificates.verify, "certificates.encrypt": d.out.certificates.encrypt} {
-		if i := newest(terms, d.now); i >= 0 && terms[i].kind != kindBrainpool {
-			d.breaks(p, key, section, "a key on brainpoolP256r1", fmt.Sprintf("%s holds %s", terms[i].file, keyWords(terms[i].certificate())))
-		}
-	}
+	d.checkOpened(p)
 }

@@ -21,7 +21,7 @@ type as4File struct {
 	MEP              string          `yaml:"mep" enum:"one-way/push one-way/pull two-way/push-and-push" default:"one-way/push" doc:"how documents reach them; one-way/pull: they fetch them here, from mpc"`
 	MPC              string          `yaml:"mpc" unset:"the default MPC" doc:"message partition channel of what we send; with one-way/pull the one that they name"`
 	Conversation     string          `yaml:"conversation" default:"{message}" zero:"none" doc:"ConversationId; {message} is the MessageId; none: an empty one"`
-	Properties       conf.Raw        `yaml:"properties" doc:"message properties: name: value, or name: {value, type}"`
+	Properties       conf.Raw        `yaml:"properties" doc:"message properties: name: value, or name: {value, type}; without a value it is each document's own, with required: true a document without it is refused"`
 	PartProperties   conf.Raw        `yaml:"part_properties" doc:"properties of each payload, written the same way"`
 	FileNameProperty string          `yaml:"file_name_property" unset:"none" doc:"part property that carries the file's name" example:"FileName"`
 	Compress         string          `yaml:"compress" enum:"none gzip" default:"gzip" doc:"compress each payload (AS4 §3.1)"`

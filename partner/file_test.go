@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"edigw/internal/conf"
+	"edigw/internal/testpage"
 )
 
 func TestGoodFilesHaveNoMistakes(t *testing.T) {
@@ -53,7 +54,7 @@ func TestEveryMistakeHasItsMessage(t *testing.T) {
 			if len(p.Problems) == 0 {
 				t.Fatal("no problem found")
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".want", lines(p.Problems))
+			testpage.File(t, strings.TrimSuffix(file, ".yaml")+".want", lines(p.Problems), *update)
 		})
 	}
 }
@@ -76,26 +77,8 @@ func TestEveryGatewayMistakeHasItsMessage(t *testing.T) {
 			if len(problems) == 0 {
 				t.Fatal("no problem found")
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".want", lines(problems))
+			testpage.File(t, strings.TrimSuffix(file, ".yaml")+".want", lines(problems), *update)
 		})
-	}
-}
-
-// golden compares got with a file, or writes it with -update.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
 

@@ -1,7 +1,7 @@
 package partner
 
 import (
-	"os"
+	"edigw/internal/testfixture"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,14 +12,7 @@ import (
 // usage, or say that they are authorities. They are pinned, so they will do.
 func TestForeignCertificates(t *testing.T) {
 	t.Parallel()
-	folder := os.Getenv("EDIGW_FIXTURES")
-	if folder == "" {
-		if os.Getenv("EDIGW_REQUIRE") == "all" {
-			t.Fatal("EDIGW_FIXTURES is not set, and EDIGW_REQUIRE=all wants every check")
-		}
-		t.Skip("EDIGW_FIXTURES is not set")
-	}
-	files, err := filepath.Glob(filepath.Join(folder, "as2", "keys", "*.crt"))
+	files, err := filepath.Glob(testfixture.Path(t, "as2", "keys", "*.crt"))
 	if err != nil || len(files) != 4 {
 		t.Fatal(files, err)
 	}

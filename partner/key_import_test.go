@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"edigw/as2/smime"
+	"edigw/internal/testfixture"
 	"edigw/internal/testpki"
 )
 
@@ -23,14 +24,7 @@ const opening = "test material"
 // run runs another program; a test whose judge is missing is skipped by name.
 func run(t *testing.T, dir, program string, args ...string) {
 	t.Helper()
-	path, err := exec.LookPath(program)
-	switch {
-	case err != nil && os.Getenv("EDIGW_REQUIRE") == "all":
-		t.Fatalf("%s is not installed, and EDIGW_REQUIRE=all wants every check", program)
-	case err != nil:
-		t.Skipf("%s is not installed", program)
-	}
-	cmd := exec.Command(path, args...)
+	cmd := exec.Command(testfixture.Program(t, program), args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
@@ -79,8 +73,8 @@ func TestOwnKeyCountsFromTheNextReload(t *testing.T) {
 		{"P12 without a password", func(t *testing.T) []byte { return store(t, id, "") }, "", ".p12"},
 		{"P12 of Java", func(t *testing.T) []byte { return java(t, []string{"acme"}) }, opening, ".p12"},
 		{"P12 in BER", func(t *testing.T) []byte {
-			if _, err := os.Stat(bouncy[3]); err != nil && os.Getenv("EDIGW_REQUIRE") != "all" {
-				t.Skip("Bouncy Castle is not installed")
+			if _, err := os.Stat(bouncy[3]); err != nil {
+				testfixture.Missing(t, "Bouncy Castle")
 			}
 			return java(t, []string{"acme"}, bouncy...)
 		}, opening, ".p12"},

@@ -69,6 +69,14 @@ var profiles = sync.OnceValues(func() ([]Profile, error) {
 	return out, nil
 })
 
+// Fills reports whether the profile sets a key, such as "as4.action".
+func (p *Profile) Fills(key string) bool { return nodeAt(p.root, key) != nil }
+
+// Wants reports whether the profile wants a key that it leaves to the partner file.
+func (p *Profile) Wants(key string) bool {
+	return !p.Fills(key) && slices.ContainsFunc(p.musts, func(m must) bool { return m.key == key && m.given })
+}
+
 // section is where the profile has its rule about the first of some keys of which
 // it has one.
 func (p *Profile) section(keys ...string) string {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"edigw/internal/conf"
+	"edigw/internal/testpage"
 )
 
 // The reference pages are the descriptions of the settings with an
@@ -62,10 +63,10 @@ Where a profile leaves a choice, the value is ` + "`by-key`" + `: we sign with t
 
 func TestReferencePagesFitTheSettings(t *testing.T) {
 	t.Parallel()
-	golden(t, filepath.Join("..", "docs", "partner-file.md"), partnerPage(t))
-	golden(t, filepath.Join("..", "docs", "presets.md"), presetPage(t))
-	golden(t, filepath.Join("..", "docs", "as4-profiles.md"), profilePage(t))
-	golden(t, filepath.Join("..", "docs", "gateway-file.md"), gatewayIntro+reference(t, Gateway{}))
+	testpage.File(t, filepath.Join("..", "docs", "partner-file.md"), partnerPage(t), *update)
+	testpage.File(t, filepath.Join("..", "docs", "presets.md"), presetPage(t), *update)
+	testpage.File(t, filepath.Join("..", "docs", "as4-profiles.md"), profilePage(t), *update)
+	testpage.File(t, filepath.Join("..", "docs", "gateway-file.md"), gatewayIntro+reference(t, Gateway{}), *update)
 }
 
 func partnerPage(t *testing.T) string {

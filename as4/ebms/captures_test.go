@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"edigw/internal/testfixture"
 	"edigw/internal/xmltree"
 )
 
@@ -18,10 +19,10 @@ import (
 // manifest, is what is read.
 func TestForeignEnvelopes(t *testing.T) {
 	t.Parallel()
-	for _, row := range table(t, "as4", "manifest.tsv") {
+	for _, row := range testfixture.Table(t, testfixture.Path(t, "as4", "manifest.tsv")) {
 		t.Run(row["file"], func(t *testing.T) {
 			t.Parallel()
-			raw := foreign(t, "as4", row["file"])
+			raw := testfixture.Foreign(t, "as4", row["file"])
 			if strings.HasSuffix(row["file"], ".as4in") {
 				raw = body(t, raw)
 			}
@@ -63,7 +64,7 @@ func TestForeignEnvelopes(t *testing.T) {
 
 func TestForeignUserMessage(t *testing.T) {
 	t.Parallel()
-	e, err := parse(t, foreign(t, "as4", "envelopes", "UserMessage12.xml"))
+	e, err := parse(t, testfixture.Foreign(t, "as4", "envelopes", "UserMessage12.xml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,14 +119,14 @@ func soap(t *testing.T, raw []byte) []byte {
 func TestHostileEnvelopes(t *testing.T) {
 	t.Parallel()
 	rows := 0
-	for _, row := range table(t, "hostile", "manifest.tsv") {
+	for _, row := range testfixture.Table(t, testfixture.Path(t, "hostile", "manifest.tsv")) {
 		if !strings.HasPrefix(row["file"], "as4/") {
 			continue
 		}
 		rows++
 		t.Run(row["file"], func(t *testing.T) {
 			t.Parallel()
-			raw := soap(t, foreign(t, "hostile", row["file"]))
+			raw := soap(t, testfixture.Foreign(t, "hostile", row["file"]))
 			if row["answer"] == "SOAP fault env:Sender" {
 				want := xmltree.ErrDTD
 				if row["expect"] == "fail:nesting limit" {

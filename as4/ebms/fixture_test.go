@@ -2,8 +2,6 @@ package ebms
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -78,42 +76,6 @@ func enveloped(header, body string) string {
 
 func signalled(content string) string {
 	return enveloped(`<eb:Messaging><eb:SignalMessage><eb:MessageInfo><eb:Timestamp>2026-03-02T10:30:00Z</eb:Timestamp><eb:MessageId>s@contoso.example</eb:MessageId><eb:RefToMessageId>order-1@northwind.example</eb:RefToMessageId></eb:MessageInfo>`+content+`</eb:SignalMessage></eb:Messaging>`, "")
-}
-
-// foreign reads a file of the captures of other products, which are not kept in
-// the repository.
-func foreign(t *testing.T, elem ...string) []byte {
-	t.Helper()
-	root := os.Getenv("EDIGW_FIXTURES")
-	if root == "" {
-		if os.Getenv("EDIGW_REQUIRE") == "all" {
-			t.Fatal("EDIGW_FIXTURES is not set")
-		}
-		t.Skip("EDIGW_FIXTURES is not set")
-	}
-	raw, err := os.ReadFile(filepath.Join(append([]string{root}, elem...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
-// table reads a file of values between tabs under a line of names.
-func table(t *testing.T, elem ...string) (rows []map[string]string) {
-	t.Helper()
-	lines := strings.Split(strings.TrimSpace(string(foreign(t, elem...))), "\n")
-	names := strings.Split(lines[0], "\t")
-	for _, line := range lines[1:] {
-		row := map[string]string{}
-		for i, v := range strings.Split(line, "\t") {
-			row[names[i]] = v
-		}
-		rows = append(rows, row)
-	}
-	if len(rows) == 0 {
-		t.Fatalf("%v has no rows", elem)
-	}
-	return rows
 }
 
 // body is what follows the header lines.

@@ -21,6 +21,7 @@ import (
 	"edigw/internal/testpki"
 	"edigw/lane/evidence"
 	"edigw/lane/evidence/evidencetest"
+	"edigw/lane/wire/wiretest"
 	"edigw/queue"
 	"edigw/retry"
 	"edigw/store/spool"
@@ -245,19 +246,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 			h.attempt(m)
 			test.spoil(h, &m)
 			dir, names := h.unzipped(m)
-			if readme := readFile(t, dir, "README.txt"); !strings.Contains(readme, test.says) {
-				t.Errorf("README.txt does not say %q:\n%s", test.says, readme)
-			}
-			for _, name := range test.absent {
-				if slices.Contains(names, name) {
-					t.Errorf("%s is there", name)
-				}
-			}
-			for _, name := range []string{"README.txt", "VERIFY.txt", "settings.txt"} {
-				if !slices.Contains(names, name) {
-					t.Errorf("%s is not there", name)
-				}
-			}
+			evidencetest.Tells(t, dir, names, test.says, test.absent)
 			if failed := check(t, dir); len(failed) > 0 {
 				t.Errorf("what is there fails: %q", failed)
 			}
@@ -398,13 +387,13 @@ func TestEvidenceEndsWithItsReader(t *testing.T) {
 func TestEvidenceSaysNothingOfWhatCannotBeReadNow(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	c := &cabinet{bodies: map[string][]byte{}}
-	h.reopen(c)
+	c := wiretest.NewCabinet()
+	h.Reopen(c)
 	m := h.accept(invoice)
 	h.attempt(m)
 	for after := range 3 { // the receipt, the document, its size
-		h.reopen(c)
-		c.err, c.after = queue.ErrUnavailable, after
+		h.Reopen(c)
+		c.Err, c.After = queue.ErrUnavailable, after
 		if err := h.sender.Evidence(t.Context(), io.Discard, m, h.attempts, h.builds); !errors.Is(err, queue.ErrUnavailable) {
 			t.Errorf("failing after %d reads: %v", after, err)
 		}

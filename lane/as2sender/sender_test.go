@@ -3,8 +3,6 @@ package as2sender
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +16,7 @@ import (
 	"edigw/as2"
 	"edigw/fault"
 	"edigw/internal/testpki"
+	"edigw/lane/wire/wiretest"
 	"edigw/queue"
 	"edigw/store/spool"
 )
@@ -341,74 +340,17 @@ func TestClientIsMadeAnewOnlyForOtherSettings(t *testing.T) {
 	}
 }
 
-// TestAStoreThatDoesNotAnswerNowChangesNothing: what cannot be read now is
-// neither gone nor damaged. Nothing is built anew (delivery.md §2), nothing is
-// sent, and no message becomes a letter.
 func TestAStoreThatDoesNotAnswerNowChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{"unavailable": queue.ErrUnavailable, "a time-out": context.DeadlineExceeded} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
-			c := &cabinet{bodies: map[string][]byte{}}
-			h.reopen(c)
-			m := h.accept(invoice)
-			_, raw := h.attempt(m)
-			h.reopen(c)
-			c.err = fmt.Errorf("bodies: %w", err)
-			stopped := func(what string, o *fault.Outcome) {
-				t.Helper()
-				if o == nil || o.Cause != fault.CauseStopped || o.Phase.Reached() || o.Ack != nil {
-					t.Errorf("%s: %+v", what, o)
-				}
-			}
-			b := h.builds[0]
-			_, fresh, o := h.sender.Prepare(t.Context(), m, h.builds)
-			if stopped("sent again", o); fresh {
-				t.Error("it was built anew")
-			}
-			_, _, o = h.sender.Prepare(t.Context(), m, nil)
-			stopped("built", o)
-			sent, _ := h.sender.Exchange(t.Context(), m, b)
-			if stopped("sent", &sent); sent.AckAsked != b.AckAsked {
-				t.Errorf("asked for %q", sent.AckAsked)
-			}
-			judged := h.sender.Judge(t.Context(), m, h.builds, raw)
-			stopped("judged", &judged)
-			owed := Receipts{h.sender}
-			_, _, o = owed.Prepare(t.Context(), m, h.builds)
-			stopped("an owed receipt", o)
-			sent, _ = owed.Exchange(t.Context(), m, queue.Build{SHA256: b.SHA256, Record: []byte("{}")})
-			if stopped("an owed receipt, sent", &sent); sent.AckAsked != fault.AckNotAsked {
-				t.Errorf("asked for %q", sent.AckAsked)
-			}
-			if n := len(h.partner.wires); n != 1 {
-				t.Errorf("%d went out, want 1", n)
-			}
-			c.err = nil
-			if again, fresh := h.prepare(m); fresh || again.SHA256 != b.SHA256 {
-				t.Errorf("afterwards: %+v", again)
-			}
+			wiretest.StoreIsSilent(t, newHouse(t), err)
 		})
 	}
 }
 
-// TestWireBytesThatStayUnreadableAreNotReplaced: other bytes under the same
-// Message-ID are for those that are gone. People are told by a letter.
 func TestWireBytesThatStayUnreadableAreNotReplaced(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	c := &cabinet{bodies: map[string][]byte{}}
-	h.reopen(c)
-	m := h.accept(invoice)
-	h.prepare(m)
-	h.reopen(c)
-	c.err = errors.New("database disk image is malformed")
-	for name, to := range map[string]interface {
-		Prepare(context.Context, queue.Message, []queue.Build) (queue.Build, bool, *fault.Outcome)
-	}{"document": h.sender, "receipt": Receipts{h.sender}} {
-		if _, fresh, o := to.Prepare(t.Context(), m, h.builds); o == nil || o.Cause != fault.CausePayload || fresh {
-			t.Errorf("%s: fresh %v, %+v", name, fresh, o)
-		}
-	}
+	wiretest.StoreIsBroken(t, newHouse(t))
 }

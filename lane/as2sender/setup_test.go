@@ -1,7 +1,6 @@
 package as2sender
 
 import (
-	"bytes"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -28,6 +27,7 @@ import (
 	"edigw/edi"
 	"edigw/fault"
 	"edigw/internal/testpki"
+	"edigw/lane/wire/wiretest"
 	"edigw/partner"
 	"edigw/queue"
 	"edigw/retry"
@@ -132,18 +132,7 @@ func (h *house) Builds(context.Context, string) ([]queue.Build, error) {
 // accept puts a document into the spool and gives its message.
 func (h *house) accept(content []byte) queue.Message {
 	h.t.Helper()
-	w, err := h.spool.Create(spool.Payload, 0)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer w.Abort()
-	if _, err := w.Write(content); err != nil {
-		h.t.Fatal(err)
-	}
-	name, size, err := w.Commit()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	name, size := wiretest.Put(h.t, h.spool, spool.Payload, content)
 	return queue.Message{
 		ID: "01jdocument", Partner: "northwind", Direction: queue.Out, Protocol: "as2", Key: "INV-20931", MessageID: "<01jdocument@edi.acme.example>",
 		Payload:  queue.Payload{SHA256: name, Size: size, FileName: "invoice.edi", ContentType: "application/edi-x12"},
@@ -318,53 +307,30 @@ func record(t *testing.T, b queue.Build) (r as2.Rendition) {
 	return r
 }
 
-// cabinet keeps small bodies, until it fails.
-type cabinet struct {
-	bodies map[string][]byte
-	err    error // of Get and Size
-	after  int   // so many calls still go well
-}
-
-func (c *cabinet) failure() error {
-	if c.after--; c.after >= 0 {
-		return nil
-	}
-	return c.err
-}
-
-func (c *cabinet) Put(_ context.Context, kind, name string, body []byte, _ time.Time) error {
-	c.bodies[kind+name] = bytes.Clone(body)
-	return nil
-}
-
-func (c *cabinet) Get(_ context.Context, kind, name string) ([]byte, error) {
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	body, ok := c.bodies[kind+name]
-	if !ok {
-		return nil, queue.ErrNotFound
-	}
-	return body, nil
-}
-
-func (c *cabinet) Size(ctx context.Context, kind, name string) (int64, error) {
-	body, err := c.Get(ctx, kind, name)
-	return int64(len(body)), err
-}
-
-func (c *cabinet) Delete(context.Context, string, time.Time, ...string) (int, error) { return 0, nil }
-
-func (c *cabinet) Names(context.Context, string, time.Time, string, int) ([]string, error) {
-	return nil, nil
-}
-
-// reopen keeps small bodies in c, and forgets what was read before.
-func (h *house) reopen(c *cabinet) {
+// Reopen implements wiretest.House.
+func (h *house) Reopen(c *wiretest.Cabinet) {
 	h.t.Helper()
 	var err error
 	if h.spool, err = spool.Open(filepath.Join(h.dir, "spool"), c); err != nil {
 		h.t.Fatal(err)
 	}
 	h.sender = New(Options{Settings: h.settings.Load, Spool: h.spool, Builds: h, Now: h.now, Log: slog.New(slog.DiscardHandler)})
+}
+
+// Deliver implements wiretest.House.
+func (h *house) Deliver() (m queue.Message, raw string) {
+	m = h.accept(invoice)
+	_, raw = h.attempt(m)
+	return m, raw
+}
+
+// Made implements wiretest.House.
+func (h *house) Made() []queue.Build { return h.builds }
+
+// Sent implements wiretest.House.
+func (h *house) Sent() int { return len(h.partner.wires) }
+
+// Senders implements wiretest.House.
+func (h *house) Senders() (documents wiretest.Judge, receipts wiretest.Sender) {
+	return h.sender, Receipts{h.sender}
 }

@@ -19,8 +19,9 @@ import (
 
 // addressed is what a document says about where it goes.
 type addressed struct {
-	header sbdh.Header
-	wrap   bool // the header is to be put around the document; else it has one, or needs none
+	header   sbdh.Header
+	handedIn bool // the document has the header
+	wrap     bool // the header is to be put around the document; else it has one, or needs none
 }
 
 // unaddressedError says why a document cannot go to its network: it is the
@@ -45,8 +46,8 @@ func barred(err error) *fault.Outcome {
 }
 
 // address finds out where the document of m goes: what its Standard Business
-// Document says, if it is one; else what it says itself. What the partner file
-// says counts more than the document itself.
+// Document says, if it is one; else what it says itself. What it was handed in
+// with, and the partner file, count more than the document itself.
 func (s *Sender) address(m queue.Message, n partner.Network, p as4.PMode) (addressed, error) {
 	if _, related, _ := as2.RelatedBoundary(m.Payload.ContentType); related {
 		return addressed{}, unaddressed("several files cannot stand in one Standard Business Document: hand them in one by one")
@@ -63,7 +64,10 @@ func (s *Sender) address(m queue.Message, n partner.Network, p as4.PMode) (addre
 	var a addressed
 	switch {
 	case found != nil:
-		a.header = found.Header
+		a.header, a.handedIn = found.Header, true
+		if err := contradicted(m, a.header); err != nil {
+			return a, err
+		}
 	case n.Wrap:
 		a.wrap = true
 		if a.header, err = scanned(stored); err != nil {
@@ -74,7 +78,7 @@ func (s *Sender) address(m queue.Message, n partner.Network, p as4.PMode) (addre
 	}
 	if found == nil {
 		fixed(&a.header, n, p)
-	} else if r := property(p, "finalRecipient"); r != nil {
+	} else if r := property(p, partner.FinalRecipient); r != nil && a.header.Receiver.Value == "" {
 		a.header.Receiver = sbdh.ParseID(r.Value, cmp.Or(r.Type, sbdh.SchemeParticipant))
 	}
 	if a.header.Receiver.Value == "" {
@@ -137,9 +141,10 @@ func participant(e edi.Endpoint) sbdh.ID {
 	return sbdh.ID{Scheme: sbdh.SchemeParticipant, Value: strings.ToLower(e.Scheme + ":" + e.Value)}
 }
 
-// fixed fills in what the partner file says for every document.
+// fixed fills in what the document was handed in with, and what the partner file
+// says for every document.
 func fixed(h *sbdh.Header, n partner.Network, p as4.PMode) {
-	for name, id := range map[string]*sbdh.ID{"originalSender": &h.Sender, "finalRecipient": &h.Receiver} {
+	for name, id := range map[string]*sbdh.ID{partner.OriginalSender: &h.Sender, partner.FinalRecipient: &h.Receiver} {
 		if q := property(p, name); q != nil {
 			*id = sbdh.ParseID(q.Value, cmp.Or(q.Type, sbdh.SchemeParticipant))
 		}
@@ -171,7 +176,7 @@ func (s *Sender) wrap(m queue.Message, d *as4.Document) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.address(m, n, p)
+	a, err := s.address(m, n, withOwn(snapshot, p, m))
 	if err != nil || !a.wrap {
 		return err
 	}

@@ -123,7 +123,8 @@ func (e *proof) chooseBuild() {
 // time of sending or of the receipt.
 func (e *proof) gatherCertificates() {
 	if then, err := e.Settings.ReceivingPMode(e.Message.Partner, e.Build.Created); e.Sent && err == nil {
-		e.Own, e.Current = then.Sign.Certificate, then.Fingerprint() == e.rendition.Agreement
+		e.Own = then.Sign.Certificate
+		e.Current = withOwn(e.Settings, then, e.Message).Fingerprint() == e.rendition.Agreement
 	}
 	if !e.signed.Signed {
 		return

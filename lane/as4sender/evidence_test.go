@@ -204,19 +204,7 @@ func TestEvidenceSaysWhatIsMissing(t *testing.T) {
 			m, attempts := h.delivered(h.accept(order))
 			test.spoil(h, &m, attempts)
 			dir, names := h.unzipped(m, attempts)
-			if readme := evidencetest.Read(t, dir, "README.txt"); !strings.Contains(readme, test.says) {
-				t.Errorf("README.txt does not say %q:\n%s", test.says, readme)
-			}
-			for _, name := range test.absent {
-				if slices.Contains(names, name) {
-					t.Errorf("%s is there", name)
-				}
-			}
-			for _, name := range []string{"README.txt", "VERIFY.txt", "settings.txt"} {
-				if !slices.Contains(names, name) {
-					t.Errorf("%s is not there", name)
-				}
-			}
+			evidencetest.Tells(t, dir, names, test.says, test.absent)
 			if failed := failing(t, dir); len(failed) > 0 {
 				t.Errorf("what is there fails: %q", failed)
 			}

@@ -29,6 +29,7 @@ func (f *Fetcher) note(p *fetched, a answer) {
 		if p.failures++; p.failures == 1 {
 			p.since = now
 		}
+		p.last = a
 		if p.failures >= tellAfter && (p.told.IsZero() || now.Sub(p.told) >= tellAgain) {
 			e = failed(p, a, now)
 		}
@@ -59,6 +60,22 @@ func (f *Fetcher) note(p *fetched, a answer) {
 		p.told = time.Time{}
 	}
 	f.mu.Unlock()
+}
+
+// Failing says why fetching from a partner fails; nil if it does not, or nothing
+// is fetched from him. It does not block.
+func (f *Fetcher) Failing(id string) *queue.FetchTrouble {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.partners[id]
+	if p == nil || p.gone || p.failures == 0 {
+		return nil
+	}
+	t := &queue.FetchTrouble{Since: p.since, Failures: p.failures, Lasting: p.failures >= tellAfter, Ours: p.last.ours, Why: p.last.why, Do: p.last.do}
+	if p.line != nil {
+		t.Next = p.due
+	}
+	return t
 }
 
 // failed is the event of a partner whose messages cannot be fetched.

@@ -82,6 +82,7 @@ type fetched struct {
 	again    bool    // his settings changed while he was asked
 	failures int     // in a row
 	since    time.Time
+	last     answer    // of the newest failure
 	told     time.Time // when it was told that it fails; zero: it was not, or the end was told, too
 }
 

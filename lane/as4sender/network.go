@@ -52,9 +52,13 @@ func (s *Sender) terms(ctx context.Context, snapshot *partner.Snapshot, m queue.
 	if err != nil {
 		return terms{}, wire.Failed(err)
 	}
-	t := terms{p: p}
 	n := networkOf(snapshot, m.Partner)
+	p = withOwn(snapshot, p, m)
+	t := terms{p: p}
 	if !n.Wrap && !n.Directory {
+		if err := complete(snapshot, p, m); err != nil {
+			return t, barred(err)
+		}
 		t.agreement = p.Fingerprint()
 		return t, nil
 	}
@@ -69,14 +73,9 @@ func (s *Sender) terms(ctx context.Context, snapshot *partner.Snapshot, m queue.
 	if n.FixedAction {
 		t.p.Action = p.Action
 	}
-	t.p.Properties = slices.Clone(p.Properties)
-	for _, side := range []struct {
-		name string
-		id   sbdh.ID
-	}{{"originalSender", a.header.Sender}, {"finalRecipient", a.header.Receiver}} {
-		if property(p, side.name) == nil && side.id.Value != "" {
-			t.p.Properties = append(t.p.Properties, ebms.Property{Name: side.name, Type: side.id.Scheme, Value: side.id.Value})
-		}
+	t.p.Properties = withEnds(p.Properties, m, a)
+	if err := complete(snapshot, t.p, m); err != nil {
+		return t, barred(err)
 	}
 	if d := snapshot.Directory(m.Partner, s.Now()); d != nil {
 		if o := s.lookUp(ctx, snapshot, m.Partner, d, a.header, &t); o != nil {
@@ -93,11 +92,10 @@ func (s *Sender) terms(ctx context.Context, snapshot *partner.Snapshot, m queue.
 
 // networkOf is how documents of a partner go to receivers of a network.
 func networkOf(snapshot *partner.Snapshot, id string) partner.Network {
-	p, _ := snapshot.Partner(id)
-	if p == nil || p.AS4 == nil {
-		return partner.Network{}
+	if of := settingsOf(snapshot, id); of != nil {
+		return of.Network
 	}
-	return p.AS4.Network
+	return partner.Network{}
 }
 
 // lookUp fills in the access point of the receiver.

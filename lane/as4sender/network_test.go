@@ -276,19 +276,7 @@ func TestDocumentsThatCannotBeAddressed(t *testing.T) {
 func TestAStandardBusinessDocumentGoesOutAsItIs(t *testing.T) {
 	t.Parallel()
 	p := newPeppol(t)
-	h := sbdh.Header{
-		Sender: sbdh.ID{Scheme: sbdh.SchemeParticipant, Value: "9915:acme"}, Receiver: sbdh.ID{Scheme: sbdh.SchemeParticipant, Value: "0088:4098765000007"},
-		Document: sbdh.ID{Scheme: sbdh.SchemeDocument, Value: invoiceType}, Process: sbdh.ID{Scheme: sbdh.SchemeProcess, Value: billing},
-		Standard: "urn:x", TypeVersion: "1", Type: "x", Instance: "ours-1", Created: p.now(),
-	}
-	r, size, err := sbdh.Wrap(h, strings.NewReader("<x/>"), 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := io.ReadAll(r)
-	if err != nil || int64(len(document)) != size {
-		t.Fatal(err)
-	}
+	document := p.standard()
 	if o, _ := p.attempt(p.acceptAs(document, "application/xml", "x.xml")); !trusted(o) {
 		t.Fatalf("%+v", o)
 	}
@@ -307,13 +295,7 @@ func TestSettingsCountMoreThanTheDocument(t *testing.T) {
 	p := newPeppol(t)
 	m := p.acceptAs(ublInvoice(t), "application/xml", "invoice.xml")
 	p.prepare(m)
-	path := filepath.Join(p.acme.dir, "partners", "northwind.yaml")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.acme.write("partners/northwind.yaml", strings.Replace(string(text), "  smp:", "  properties: {originalSender: \"9930:de1\"}\n  sbdh: {country: AT}\n  smp:", 1))
-	p.acme.load()
+	p.settle("  properties: {originalSender: \"9930:de1\"}\n  sbdh: {country: AT}\n")
 	if b, fresh := p.prepare(m); !fresh || b.N != 2 {
 		t.Errorf("%+v", b)
 	}

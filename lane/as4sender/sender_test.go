@@ -3,7 +3,6 @@ package as4sender
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"edigw/as4"
 	"edigw/fault"
 	"edigw/internal/testpki"
+	"edigw/lane/wire/wiretest"
 	"edigw/queue"
 	"edigw/store/spool"
 )
@@ -159,55 +159,14 @@ func TestExchangeThatCannotBegin(t *testing.T) {
 	}
 }
 
-// TestAStoreThatDoesNotAnswerNowChangesNothing: what cannot be read now is
-// neither gone nor damaged. Nothing is built anew, nothing is sent, and no message
-// becomes a letter.
 func TestAStoreThatDoesNotAnswerNowChangesNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	c := &cabinet{bodies: map[string][]byte{}}
-	h.open(c)
-	m := h.accept(invoice)
-	_, raw := h.attempt(m)
-	h.open(c)
-	c.err = fmt.Errorf("bodies: %w", queue.ErrUnavailable)
-	stopped := func(what string, o *fault.Outcome) {
-		t.Helper()
-		if o == nil || o.Cause != fault.CauseStopped || o.Phase.Reached() || o.Ack != nil {
-			t.Errorf("%s: %+v", what, o)
-		}
-	}
-	b := h.builds[0]
-	_, fresh, o := h.sender.Prepare(t.Context(), m, h.builds)
-	if stopped("sent again", o); fresh {
-		t.Error("it was built anew")
-	}
-	_, _, o = h.sender.Prepare(t.Context(), m, nil)
-	stopped("built", o)
-	sent, _ := h.sender.Exchange(t.Context(), m, b)
-	if stopped("sent", &sent); sent.AckAsked != b.AckAsked {
-		t.Errorf("asked for %q", sent.AckAsked)
-	}
-	judged := h.sender.Judge(t.Context(), m, h.builds, raw)
-	stopped("judged", &judged)
-	_, _, o = Receipts{h.sender}.Prepare(t.Context(), m, h.builds)
-	stopped("an owed receipt", o)
-	sent, _ = Receipts{h.sender}.Exchange(t.Context(), m, queue.Build{SHA256: b.SHA256, Record: []byte("{}")})
-	if stopped("an owed receipt, sent", &sent); sent.AckAsked != fault.AckNotAsked {
-		t.Errorf("asked for %q", sent.AckAsked)
-	}
-	if n := len(h.north.wires); n != 1 {
-		t.Errorf("%d went out, want 1", n)
-	}
-	c.err = nil
-	if again, fresh := h.prepare(m); fresh || again.SHA256 != b.SHA256 {
-		t.Errorf("afterwards: %+v", again)
-	}
-	h.open(c)
-	c.err = errors.New("database disk image is malformed")
-	if _, fresh, o := h.sender.Prepare(t.Context(), m, h.builds); o == nil || o.Cause != fault.CausePayload || fresh {
-		t.Errorf("unreadable for good: fresh %v, %+v", fresh, o)
-	}
+	wiretest.StoreIsSilent(t, newHouse(t), queue.ErrUnavailable)
+}
+
+func TestWireBytesThatStayUnreadableAreNotReplaced(t *testing.T) {
+	t.Parallel()
+	wiretest.StoreIsBroken(t, newHouse(t))
 }
 
 // TestSeveralPayloads: a document of several files goes out as so many payloads,

@@ -26,6 +26,7 @@ import (
 	"edigw/fault"
 	"edigw/internal/scratch"
 	"edigw/internal/testpki"
+	"edigw/lane/wire/wiretest"
 	"edigw/partner"
 	"edigw/queue"
 	"edigw/store/spool"
@@ -235,16 +236,17 @@ func newHouse(t *testing.T, lines ...string) *house {
 	return h
 }
 
+// Reopen implements wiretest.House.
+func (h *house) Reopen(c *wiretest.Cabinet) {
+	h.t.Helper()
+	h.open(c)
+}
+
 // open opens the spool, with small bodies in c, and forgets what was read before.
-func (h *house) open(c *cabinet) {
+func (h *house) open(c spool.Small) {
 	h.t.Helper()
 	var err error
-	if c == nil {
-		h.spool, err = spool.Open(filepath.Join(h.acme.dir, "spool"), nil)
-	} else {
-		h.spool, err = spool.Open(filepath.Join(h.acme.dir, "spool"), c)
-	}
-	if err != nil {
+	if h.spool, err = spool.Open(filepath.Join(h.acme.dir, "spool"), c); err != nil {
 		h.t.Fatal(err)
 	}
 	h.sender = New(Options{Product: "edigw/1.4", Settings: h.acme.settings.Load, Spool: h.spool, Rooms: scratch.NewRooms(plenty{}), Scratch: h.t.TempDir(),
@@ -290,18 +292,7 @@ func (h *house) accept(content []byte) queue.Message {
 
 func (h *house) acceptAs(content []byte, contentType, name string) queue.Message {
 	h.t.Helper()
-	w, err := h.spool.Create(spool.Payload, 0)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer w.Abort()
-	if _, err := w.Write(content); err != nil {
-		h.t.Fatal(err)
-	}
-	sum, size, err := w.Commit()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	sum, size := wiretest.Put(h.t, h.spool, spool.Payload, content)
 	return queue.Message{
 		ID: "01jdocument", Partner: "northwind", Direction: queue.Out, Protocol: "as4", Key: "INV-20931", MessageID: "01jdocument@edi.acme.example",
 		Payload: queue.Payload{SHA256: sum, Size: size, FileName: name, ContentType: contentType},
@@ -347,18 +338,7 @@ func (h *house) keep(header http.Header, body []byte) string {
 // and build.
 func (h *house) owes(a *as4.Answer) (queue.Message, queue.Build) {
 	h.t.Helper()
-	w, err := h.spool.Create(spool.Wire, 0)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer w.Abort()
-	if _, err := w.Write(a.Body); err != nil {
-		h.t.Fatal(err)
-	}
-	sum, size, err := w.Commit()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	sum, size := wiretest.Put(h.t, h.spool, spool.Wire, a.Body)
 	record, err := json.Marshal(a)
 	if err != nil {
 		h.t.Fatal(err)
@@ -380,35 +360,20 @@ func recordOf(t *testing.T, b queue.Build) (r as4.Rendition) {
 	return r
 }
 
-// cabinet keeps small bodies, until it fails.
-type cabinet struct {
-	bodies map[string][]byte
-	err    error // of Get and Size
+// Deliver implements wiretest.House.
+func (h *house) Deliver() (m queue.Message, raw string) {
+	m = h.accept(invoice)
+	_, raw = h.attempt(m)
+	return m, raw
 }
 
-func (c *cabinet) Put(_ context.Context, kind, name string, body []byte, _ time.Time) error {
-	c.bodies[kind+name] = body
-	return nil
-}
+// Made implements wiretest.House.
+func (h *house) Made() []queue.Build { return h.builds }
 
-func (c *cabinet) Get(_ context.Context, kind, name string) ([]byte, error) {
-	if c.err != nil {
-		return nil, c.err
-	}
-	body, ok := c.bodies[kind+name]
-	if !ok {
-		return nil, queue.ErrNotFound
-	}
-	return body, nil
-}
+// Sent implements wiretest.House.
+func (h *house) Sent() int { return len(h.north.wires) }
 
-func (c *cabinet) Size(ctx context.Context, kind, name string) (int64, error) {
-	body, err := c.Get(ctx, kind, name)
-	return int64(len(body)), err
-}
-
-func (c *cabinet) Delete(context.Context, string, time.Time, ...string) (int, error) { return 0, nil }
-
-func (c *cabinet) Names(context.Context, string, time.Time, string, int) ([]string, error) {
-	return nil, nil
+// Senders implements wiretest.House.
+func (h *house) Senders() (documents wiretest.Judge, receipts wiretest.Sender) {
+	return h.sender, Receipts{h.sender}
 }

@@ -7,12 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"edigw/as4/ebms"
-	"edigw/partner"
+	"edigw/internal/testpage"
 	"edigw/partner/takeover"
 	"edigw/partner/takeover/plantest"
 )
@@ -21,23 +18,13 @@ var update = flag.Bool("update", false, "write the partner files of testdata/wan
 
 const pmode = "testdata/pmode.xml"
 
-// store is a keystore of test material, with a key acme and a certificate contoso.
-func store(t *testing.T) *takeover.Keystore {
-	t.Helper()
-	k := &takeover.Keystore{}
-	if err := k.Read("../openas2/testdata/north/config/as2_certs.p12", "test material", ""); err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
 func translated(t *testing.T, o takeover.Options) *takeover.Plan {
 	t.Helper()
 	c, err := Read(pmode)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := Translate(c, store(t), o)
+	plan, err := Translate(c, plantest.Store(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,15 +35,6 @@ func acme() ebms.PartyID {
 	return ebms.PartyID{Value: "9990098765432", Type: "urn:oasis:names:tc:ebcore:partyid-type:iso6523:0088"}
 }
 
-func content(p *takeover.Plan, path string) string {
-	for _, f := range p.Files {
-		if f.Path == path {
-			return string(f.Content)
-		}
-	}
-	return ""
-}
-
 func TestTranslate(t *testing.T) {
 	t.Parallel()
 	plan := translated(t, takeover.Options{Party: acme(), Taken: []string{"contoso"}})
@@ -64,78 +42,24 @@ func TestTranslate(t *testing.T) {
 	if !slices.Equal(plan.Partners, want) {
 		t.Fatalf("partners %q, want %q", plan.Partners, want)
 	}
+	plantest.Secretive(t, plan)
 	for _, id := range plan.Partners {
-		golden(t, filepath.Join("testdata", "want", id+".yaml"), content(plan, "partners/"+id+".yaml"))
+		testpage.File(t, filepath.Join("testdata", "want", id+".yaml"), plantest.Content(plan, "partners/"+id+".yaml"), *update)
 	}
-	if got := content(plan, "keys/contoso-2.pem"); strings.Count(got, "-----BEGIN CERTIFICATE") != 1 {
+	if got := plantest.Content(plan, "keys/contoso-2.pem"); strings.Count(got, "-----BEGIN CERTIFICATE") != 1 {
 		t.Errorf("their certificate is %.60q…", got)
 	}
 	var report []string
 	for _, r := range plan.Remarks {
-		if strings.Contains(r.Text, "test secret") || strings.Contains(r.Text, "test material") {
-			t.Errorf("a password is in the report: %s", r.Text)
-		}
 		report = append(report, strings.TrimSpace(map[bool]string{true: "lost ", false: "note "}[r.Lost]+r.Partner+" "+r.About+": "+r.Text))
 	}
-	golden(t, "testdata/want/report.txt", strings.Join(report, "\n")+"\n")
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	testpage.File(t, "testdata/want/report.txt", strings.Join(report, "\n")+"\n", *update)
 }
 
 // TestWhatIsWrittenHasNoMistakes but for certificates that no keystore holds.
 func TestWhatIsWrittenHasNoMistakes(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../../testdata/partners")); err != nil {
-		t.Fatal(err)
-	}
-	site := filepath.Join(dir, "as4")
-	plan := translated(t, takeover.Options{Party: acme()})
-	for _, f := range plan.Files {
-		name := filepath.Join(site, f.Path)
-		if rest, ok := strings.CutPrefix(f.Path, "partners/"); ok {
-			name = filepath.Join(site, "good", rest)
-		}
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, f.Content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, _, err := partner.Load(filepath.Join(site, "edigw.yaml"), time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range plan.Partners {
-		p, ok := s.Partner(id)
-		if !ok {
-			t.Fatalf("no partner %s", id)
-		}
-		for _, problem := range p.Problems {
-			if !strings.HasPrefix(problem.Key, "certificates.") {
-				t.Errorf("%s", problem.String())
-			}
-		}
-	}
+	plantest.Loads(t, translated(t, takeover.Options{Party: acme()}))
 }
 
 func TestWhoWeAre(t *testing.T) {
@@ -145,24 +69,24 @@ func TestWhoWeAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, o := range map[string]takeover.Options{"as it says": {}, "by its name": {Us: "ACME_GW"}, "by our id": {Party: acme()}, "by an id": {Us: "9990098765432"}} {
-		plan, err := Translate(c, store(t), o)
+		plan, err := Translate(c, plantest.Store(t), o)
 		if err != nil || len(plan.Partners) != 4 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	plan, err := Translate(c, store(t), takeover.Options{Us: "tailspin", Party: acme()})
-	if err != nil || len(plan.Partners) != 2 || !strings.Contains(content(plan, "partners/"+plan.Partners[0]+".yaml"), `from: {party: "urn:example:tailspin"`) {
+	plan, err := Translate(c, plantest.Store(t), takeover.Options{Us: "tailspin", Party: acme()})
+	if err != nil || len(plan.Partners) != 2 || !strings.Contains(plantest.Content(plan, "partners/"+plan.Partners[0]+".yaml"), `from: {party: "urn:example:tailspin"`) {
 		t.Errorf("as Tailspin: %v", err)
 	}
-	if _, err := Translate(c, store(t), takeover.Options{Us: "NOBODY"}); err == nil || !strings.Contains(err.Error(), `"NOBODY"`) || !strings.Contains(err.Error(), "acme_gw, contoso") {
+	if _, err := Translate(c, plantest.Store(t), takeover.Options{Us: "NOBODY"}); err == nil || !strings.Contains(err.Error(), `"NOBODY"`) || !strings.Contains(err.Error(), "acme_gw, contoso") {
 		t.Errorf("unknown: %v", err)
 	}
 	c.Party = "somebody"
-	if _, err := Translate(c, store(t), takeover.Options{}); err == nil || !strings.Contains(err.Error(), "--us") {
+	if _, err := Translate(c, plantest.Store(t), takeover.Options{}); err == nil || !strings.Contains(err.Error(), "--us") {
 		t.Errorf("nobody: %v", err)
 	}
 	known := func(*ebms.UserMessage) string { return "here" }
-	if _, err := Translate(c, store(t), takeover.Options{Party: acme(), Known: known}); err == nil || !strings.Contains(err.Error(), "here already: urn:example:contoso is here") {
+	if _, err := Translate(c, plantest.Store(t), takeover.Options{Party: acme(), Known: known}); err == nil || !strings.Contains(err.Error(), "here already: urn:example:contoso is here") {
 		t.Errorf("known: %v", err)
 	}
 }
@@ -182,7 +106,7 @@ func TestManyPartiesAndLegsAreBounded(t *testing.T) {
 		p.Responders = append(p.Responders, "contoso")
 	}
 	c.Processes = []Process{p}
-	if _, err := Translate(c, store(t), takeover.Options{}); err == nil || !strings.Contains(err.Error(), "more than 20000 kinds") {
+	if _, err := Translate(c, plantest.Store(t), takeover.Options{}); err == nil || !strings.Contains(err.Error(), "more than 20000 kinds") {
 		t.Errorf("%v", err)
 	}
 }

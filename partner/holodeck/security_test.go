@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"edigw/partner/takeover"
+	"edigw/partner/takeover/plantest"
 )
 
 // TestUnknownSecurityRefusesThePMode: nothing of it is written, whatever else it
@@ -32,7 +33,7 @@ func TestUnknownSecurityRefusesThePMode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = Translate("x", []PMode{p}, store(t), takeover.Options{Party: acme()})
+		_, err = Translate("x", []PMode{p}, plantest.Store(t), takeover.Options{Party: acme()})
 		if err == nil || !strings.Contains(err.Error(), "P-Mode contoso-orders: not imported: edigw does not know "+c.path+" ") {
 			t.Errorf("%s: %v", c.new, err)
 		}
@@ -47,11 +48,11 @@ func TestUnknownSecurityRefusesThePMode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := Translate("x", append(other, refused), store(t), takeover.Options{Party: acme()})
+	plan, err := Translate("x", append(other, refused), plantest.Store(t), takeover.Options{Party: acme()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := content(plan, "partners/urn-example-contoso.yaml")
+	file := plantest.Content(plan, "partners/urn-example-contoso.yaml")
 	if len(plan.Partners) != 1 || strings.Contains(file, "Orders") || !strings.Contains(file, "sign: rsa-sha256") {
 		t.Errorf("partners %q:\n%s", plan.Partners, file)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"edigw/internal/certs"
 	"edigw/internal/p12"
 )
 
@@ -61,7 +62,7 @@ func (k *Keystore) Read(file, password, hint string) error {
 		}
 		e := &Entry{Certificates: f.Certificates}
 		if f.Key != nil {
-			der, err := x509.MarshalPKCS8PrivateKey(f.Key)
+			der, err := certs.MarshalPrivateKey(f.Key)
 			if err != nil {
 				return fmt.Errorf("%s: the key %q: %w", file, f.Name, err)
 			}

@@ -5,6 +5,7 @@ package evidencetest
 import (
 	"archive/zip"
 	"bytes"
+	"edigw/internal/testfixture"
 	"io"
 	"os"
 	"os/exec"
@@ -46,6 +47,25 @@ func Read(t *testing.T, elem ...string) string {
 	return string(b)
 }
 
+// Tells holds an evidence that lacks something to what it says of that: README.txt
+// names it, these files are not there, and what every evidence has is.
+func Tells(t *testing.T, dir string, names []string, says string, absent []string) {
+	t.Helper()
+	if readme := Read(t, dir, "README.txt"); !strings.Contains(readme, says) {
+		t.Errorf("README.txt does not say %q:\n%s", says, readme)
+	}
+	for _, name := range absent {
+		if slices.Contains(names, name) {
+			t.Errorf("%s is there", name)
+		}
+	}
+	for _, name := range []string{"README.txt", "VERIFY.txt", "settings.txt"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is not there", name)
+		}
+	}
+}
+
 // Commands are those of VERIFY.txt, as a stranger would copy them.
 func Commands(t *testing.T, dir string) []string {
 	t.Helper()
@@ -64,12 +84,7 @@ func Commands(t *testing.T, dir string) []string {
 func Failing(t *testing.T, dir string, programs ...string) (failed []string) {
 	t.Helper()
 	for _, program := range append(programs, "sh") {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("EDIGW_REQUIRE") == "all" {
-				t.Fatalf("%s is missing and EDIGW_REQUIRE=all", program)
-			}
-			t.Skipf("%s is missing", program)
-		}
+		testfixture.Program(t, program)
 	}
 	for _, command := range Commands(t, dir) {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
