@@ -4,13 +4,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"edigw/as2/smime"
 	"edigw/internal/exchange"
-	"edigw/internal/selfsigned"
 	"edigw/internal/words"
 	"edigw/partner"
 )
@@ -18,9 +15,9 @@ import (
 // CertCmds are about certificates.
 type CertCmds struct {
 	List   CertList   `cmd:"" help:"Every certificate with its use and days left."`
-	New    CertNew    `cmd:"" help:"Make a key and a self-signed certificate."`
+	New    CertNew    `cmd:"" help:"Make a key and its certificate."`
 	Import CertImport `cmd:"" help:"Take a new certificate of a partner, or a key of our own, into use."`
-	Export CertExport `cmd:"" help:"Print our certificate for partners."`
+	Export CertExport `cmd:"" help:"Print our certificates for partners, or write them to files."`
 	Check  CertCheck  `cmd:"" help:"Exit with 1 if a certificate has ended, or ends within some days, without a successor."`
 }
 
@@ -84,87 +81,6 @@ func successor(i partner.CertificateInfo) string {
 		return "late: " + i.Late + " from " + utcMinute(i.LateBegin)
 	}
 	return "none"
-}
-
-// CertNew makes a key and a self-signed certificate.
-type CertNew struct {
-	Name  string `arg:"" help:"Common name, such as our AS2 name."`
-	Out   string `required:"" help:"File for key and certificate; the certificate alone goes beside it as .crt."`
-	Kind  string `default:"rsa-2048" enum:"rsa-2048,rsa-3072,rsa-4096,p-256,p-384" help:"rsa-2048, rsa-3072, rsa-4096, p-256 or p-384; ask partners first whether they read elliptic curves."`
-	Years int    `default:"3" help:"Valid for so many years."`
-	Host  string `help:"For a TLS server: its name."`
-}
-
-// Help is shown by --help.
-func (CertNew) Help() string {
-	return "Example:\n  edigw cert new ACME-AS2 --out keys/acme-2027.pem\nThen list it in edigw.yaml with a from: date, and give the .crt to partners in time."
-}
-
-// Run writes both files; existing ones are never overwritten.
-func (c *CertNew) Run(e *env) error {
-	if c.Years < 1 || c.Years > 30 {
-		return wrong("--years must be from 1 to 30")
-	}
-	key, err := selfsigned.NewKey(selfsigned.Kind(c.Kind))
-	if err != nil {
-		return err
-	}
-	now := time.Now().Truncate(time.Second)
-	r := selfsigned.Request{CommonName: c.Name, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(c.Years, 0, 0)}
-	if c.Host != "" {
-		r.Hosts = []string{c.Host}
-	}
-	cert, err := selfsigned.Certificate(key, r)
-	if err != nil {
-		return err
-	}
-	private, err := selfsigned.KeyPEM(key)
-	if err != nil {
-		return err
-	}
-	public := selfsigned.CertificatePEM(cert)
-	if err := writeNew(c.Out, append(private, public...)); err != nil {
-		return err
-	}
-	crt := strings.TrimSuffix(c.Out, filepath.Ext(c.Out)) + ".crt"
-	if err := writeNew(crt, public); err != nil {
-		return err
-	}
-	e.say("%s (key and certificate) and %s (for partners) written", c.Out, crt)
-	e.say("%s", describe(cert))
-	return e.result(map[string]string{"key": c.Out, "certificate": crt, "serial": exchange.Serial(cert.SerialNumber), "sha256": smime.Fingerprint(cert)})
-}
-
-// CertExport prints our certificate.
-type CertExport struct {
-	Use  string `default:"sign" enum:"sign,decrypt" help:"sign or decrypt."`
-	Next bool   `help:"The newest one that is listed and not in use yet, for partners to have in time."`
-}
-
-// Help is shown by --help.
-func (CertExport) Help() string {
-	return "Examples:\n  edigw cert export > acme.pem\n  edigw cert export --next > acme-2027.pem"
-}
-
-// Run prints PEM.
-func (c *CertExport) Run(e *env) error {
-	s, err := e.settings()
-	if err != nil {
-		return err
-	}
-	own := s.OwnCertificate
-	if c.Next {
-		own = s.StagedCertificate
-	}
-	cert, err := own(c.Use, time.Now())
-	if err != nil {
-		return err
-	}
-	text := string(selfsigned.CertificatePEM(cert))
-	if !e.json {
-		fmt.Fprint(e.out, text)
-	}
-	return e.result(map[string]string{"pem": text, "serial": exchange.Serial(cert.SerialNumber), "sha256": smime.Fingerprint(cert)})
 }
 
 // CertCheck is for monitoring.

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +10,6 @@ import (
 	"text/template"
 	"time"
 
-	"edigw/as2"
 	"edigw/internal/conf"
 	"edigw/internal/words"
 	"edigw/partner"
@@ -24,8 +20,8 @@ import (
 type PartnerNew struct {
 	ID       string   `arg:"" help:"Id of the partner: lower-case letters, digits, dashes. It names the file."`
 	Name     string   `help:"What people call them."`
-	Protocol string   `default:"as2" enum:"as2,as4" help:"as2 or as4."`
-	Software *string  `help:"Their software, one of the presets; \"\": unknown."`
+	Protocol string   `default:"" enum:",as2,as4" help:"as2 or as4; default: that of the other flags."`
+	Software *string  `help:"AS2: their software, one of the presets; \"\": unknown."`
 	AS2ID    string   `name:"as2-id" help:"Their AS2 name."`
 	Address  string   `name:"address" help:"Where their server takes messages." placeholder:"URL"`
 	Cert     []string `name:"cert" type:"existingfile" help:"Their certificate (PEM, DER or P7B); for signatures and encryption if only one is given, else the first verifies and the second encrypts."`
@@ -40,15 +36,7 @@ type PartnerNew struct {
 
 // Help is shown by --help.
 func (PartnerNew) Help() string {
-	return "Example:\n  edigw partner new contoso --name \"Contoso Ltd\" --as2-id CONTOSO --address https://as2.contoso.example/as2 \\\n    --cert contoso.pem --receipt sync --when-down hold --owner \"EDI desk\"\n  edigw partner new stadtwerke --protocol as4 --profile edelivery-1.15 --party 9990012345678 \\\n    --party-type urn:oasis:names:tc:ebcore:partyid-type:iso6523:0088 --address https://as4.stadtwerke.example/msh --cert stadtwerke.pem\n\nCompare the fingerprints with the partner by phone before the first document."
-}
-
-// question is one thing that a new partner file needs.
-type question struct {
-	to       *string
-	text     string
-	fallback string
-	oneOf    []string
+	return "Examples:\n  edigw partner new contoso --name \"Contoso Ltd\" --as2-id CONTOSO --address https://as2.contoso.example/as2 \\\n    --cert contoso.pem --receipt sync --when-down hold --owner \"EDI desk\"\n  edigw partner new stadtwerke --protocol as4 --profile edelivery-1.15 --party 9990012345678 \\\n    --party-type urn:oasis:names:tc:ebcore:partyid-type:iso6523:0088 --address https://as4.stadtwerke.example/msh \\\n    --service Orders --service-type urn:example:services --action Deliver --cert stadtwerke.pem\n\nNothing is written while an answer or a certificate does not fit. Compare the fingerprints with the partner by phone before the first document."
 }
 
 // Run asks, writes partners/ID.yaml and partners/ID-sheet.txt, and has a
@@ -65,58 +53,91 @@ func (c *PartnerNew) Run(e *env) error {
 	if _, err := os.Stat(file); err == nil {
 		return fmt.Errorf("%s exists already: correct it there, then edigw check and edigw reload; or take another id", file)
 	}
-	if err := c.sensible(s); err != nil {
+	if err := c.interview(e, s); err != nil {
 		return err
 	}
-	if err := c.interview(e); err != nil {
-		return err
-	}
-	names, err := c.certificates(e, s)
-	if err == nil {
-		err = c.write(e, s, file, names)
-	}
+	given, err := c.certificates(e, s)
 	if err != nil {
-		for _, name := range names { // so that it can be begun again
-			os.Remove(filepath.Join(s.Dir(), "keys", filepath.Base(name)))
-		}
 		return err
 	}
-	if s, err = e.settings(); err != nil { // with the partner
+	if err := c.sound(e, s, given); err != nil {
 		return err
 	}
 	sheet := filepath.Join(string(s.Gateway().Partners), c.ID+"-sheet.txt")
-	if err := os.WriteFile(sheet, c.sheet(s), 0o600); err != nil {
+	if err := c.write(e, s, file, sheet, given); err != nil {
 		return err
 	}
 	e.say("%s written, stage test; %s is for them.", file, sheet)
 	return c.inForce(e)
 }
 
-// write makes the partner's file.
-func (c *PartnerNew) write(e *env, s *partner.Snapshot, file string, certs []string) error {
-	text, err := c.yaml(certs)
+// theirFile is a file with a certificate of theirs, which is copied to keys/.
+type theirFile struct {
+	from, name string
+	content    []byte
+	kind       string // of the key, as cert new calls it; empty for others
+}
+
+// write makes the partner's file, with copies of their certificates, and the sheet.
+func (c *PartnerNew) write(e *env, s *partner.Snapshot, file, sheet string, given []theirFile) error {
+	keys := func(f theirFile) string { return filepath.Join(s.Dir(), "keys", f.name) }
+	text, err := c.yaml(filepath.Dir(file), given, keys)
 	if err != nil {
 		return err
 	}
-	if err := c.sound(e, s, text); err != nil {
+	var files []newFile
+	for _, f := range given {
+		files = append(files, newFile{keys(f), f.content})
+	}
+	if err := writeNewFiles(append(files, newFile{file, text})); err != nil {
 		return err
 	}
-	return writeNew(file, text)
+	if s, err = e.settings(); err != nil { // with the partner
+		return err
+	}
+	return os.WriteFile(sheet, c.sheet(s), 0o600)
 }
 
-// sound refuses a file in which an answer is at fault: it would have to be found
-// and corrected by hand.
-func (c *PartnerNew) sound(e *env, s *partner.Snapshot, text []byte) error {
+// sound refuses a file in which an answer is at fault, or a certificate: it would
+// have to be found and corrected by hand. Nothing is written yet; the certificates
+// are read where they are.
+func (c *PartnerNew) sound(e *env, s *partner.Snapshot, given []theirFile) error {
+	text, err := c.yaml(string(s.Gateway().Partners), given, func(f theirFile) string { return f.from })
+	if err != nil {
+		return err
+	}
 	root, _ := conf.Parse("", text)
 	var bad []partner.Problem
 	for _, p := range s.Trial(c.ID, text, time.Now()) {
-		if key, _, _ := strings.Cut(p.Key, "["); !p.Warning && (root == nil || root.Has(key)) {
+		if key, _, _ := strings.Cut(p.Key, "["); unfit(p) || !p.Warning && (root == nil || root.Has(key)) {
 			bad = append(bad, p)
-			e.say("%s", p.String())
 		}
 	}
+	return c.refuse(e, bad)
+}
+
+// unfit are mistakes and breaches of a profile that come of the kind of a key or
+// certificate, whether or not the file has the key that the problem names.
+func unfit(p partner.Problem) bool {
+	switch p.Key {
+	case "certificates.verify", "certificates.encrypt", "keys":
+		return true
+	case "as4.security.sign", "as4.security.key_transport", "as4.security.encrypt_token", "as4.receive.require", "as4.receive.algorithms":
+		return !p.Warning
+	}
+	return false
+}
+
+// refuse says what is wrong, if anything is.
+func (c *PartnerNew) refuse(e *env, bad []partner.Problem) error {
 	if len(bad) == 0 {
 		return nil
+	}
+	for _, p := range bad {
+		e.say("%s", p.String())
+	}
+	if c.Protocol == "as4" && slices.ContainsFunc(bad, ofOurs) {
+		e.say("A key that fits: %s; then list it in keys of edigw.yaml.", c.newKey())
 	}
 	if err := e.result(map[string]any{"id": c.ID, "problems": bad}); err != nil {
 		return err
@@ -156,119 +177,34 @@ func (c *PartnerNew) inForce(e *env) error {
 	return nil
 }
 
-func (c *PartnerNew) interview(e *env) error {
-	known := c.Software != nil // by --software, also as unknown
-	if !known {
-		c.Software = new(string)
-	}
-	of, err := c.askAS2()
-	if c.Protocol == "as4" {
-		of, err = c.askAS4()
-	}
-	if err != nil {
-		return err
-	}
-	first := ""
-	if len(c.Cert) > 0 {
-		first = c.Cert[0]
-	}
-	in := bufio.NewReader(e.in)
-	for _, q := range slices.Concat([]question{{&c.Name, "What do people call them", c.ID, nil}}, of, []question{
-		{&c.Address, "URL of their server", "", nil},
-		{&first, "File with their certificate", "", nil},
-		{&c.Receipt, "Receipt that we ask for (sync, async, none)", "sync", []string{"sync", "async", "none"}},
-		{&c.WhenDown, "While they do not answer: hold documents in line, or make each a dead-letter", "hold", []string{"hold", "dead-letter"}},
-		{&c.Owner, "Who looks after them (team)", "EDI desk", nil},
-	}) {
-		if q.to == c.Software && known {
-			if err := q.check(); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := q.ask(e, in); err != nil {
-			return err
-		}
-	}
-	if len(c.Cert) == 0 {
-		c.Cert = []string{first}
-	}
-	return nil
-}
-
-// askAS2 are the questions that only AS2 has.
-func (c *PartnerNew) askAS2() ([]question, error) {
-	presets, err := partner.Presets()
-	software := []string{""}
-	for _, p := range presets {
-		software = append(software, p.Name)
-	}
-	return []question{
-		{c.Software, "Their software (" + strings.Join(software[1:], ", ") + "; empty: unknown)", "", software},
-		{&c.AS2ID, "Their AS2 name", "", nil},
-	}, err
-}
-
-// ask fills the answer, from the flag, the person or the fallback.
-func (q question) ask(e *env, in *bufio.Reader) error {
-	for *q.to == "" {
-		fmt.Fprint(e.err, q.text)
-		if q.fallback != "" {
-			fmt.Fprintf(e.err, " [%s]", q.fallback)
-		}
-		fmt.Fprint(e.err, ": ")
-		line, err := in.ReadString('\n')
-		*q.to = strings.TrimSpace(line)
-		if *q.to == "" {
-			*q.to = q.fallback
-		}
-		if *q.to != "" || q.optional() {
-			break
-		}
-		if err != nil {
-			return wrong("an answer is missing: %s (see edigw partner new --help for flags)", q.text)
-		}
-	}
-	return q.check()
-}
-
-// check refuses an answer that is not one of those offered.
-func (q question) check() error {
-	if q.oneOf == nil || slices.Contains(q.oneOf, *q.to) {
-		return nil
-	}
-	return wrong("%q is none of: %s", *q.to, strings.Trim(strings.Join(q.oneOf, ", "), ", "))
-}
-
-func (q question) optional() bool { return len(q.oneOf) > 0 && q.oneOf[0] == "" }
-
-// certificates copies theirs into keys/ and shows fingerprints to compare. With
-// an error it gives those that it had copied.
-func (c *PartnerNew) certificates(e *env, s *partner.Snapshot) ([]string, error) {
-	var names []string
+// certificates reads theirs and shows fingerprints to compare.
+func (c *PartnerNew) certificates(e *env, s *partner.Snapshot) (out []theirFile, err error) {
 	for i, from := range c.Cert {
-		certs, err := partner.ReadCertificates(from)
+		list, err := partner.ReadCertificates(from)
 		if err != nil {
-			return names, fmt.Errorf("%s: %w", from, err)
+			return nil, fmt.Errorf("%s: %w", from, err)
 		}
-		for _, cert := range certs {
+		for _, cert := range list {
 			e.say("%s", describe(cert))
 		}
-		b, err := os.ReadFile(from)
-		if err != nil {
-			return names, err
-		}
-		name := fmt.Sprintf("%s-%s%s", c.ID, []string{"verify", "encrypt"}[min(i, 1)], filepath.Ext(from))
+		f := theirFile{name: fmt.Sprintf("%s-%s%s", c.ID, []string{"verify", "encrypt"}[min(i, 1)], filepath.Ext(from)), kind: kindIn(list)}
 		if len(c.Cert) == 1 {
-			name = c.ID + filepath.Ext(from)
+			f.name = c.ID + filepath.Ext(from)
 		}
-		if err := writeNew(filepath.Join(s.Dir(), "keys", name), b); err != nil {
-			return names, err
+		if f.content, err = os.ReadFile(from); err != nil {
+			return nil, err
 		}
-		names = append(names, "../keys/"+name)
+		if f.from, err = filepath.Abs(from); err != nil {
+			return nil, err
+		}
+		name := filepath.Join(s.Dir(), "keys", f.name)
+		if _, err := os.Lstat(name); err == nil {
+			return nil, alreadyThere(name)
+		}
+		out = append(out, f)
 	}
 	e.say("Compare these fingerprints with the partner by phone.")
-	return names, nil
+	return out, nil
 }
 
 var partnerFile = template.Must(template.New("partner").Parse(`name: {{printf "%q" .C.Name}}
@@ -287,86 +223,33 @@ certificates:
 breaker: {on_open: {{.C.WhenDown}}}   # while they do not answer: dead-letter, or hold
 `))
 
-func (c *PartnerNew) yaml(certs []string) ([]byte, error) {
+// yaml is the partner's file in that folder; path says where it finds their
+// certificates.
+func (c *PartnerNew) yaml(folder string, given []theirFile, path func(theirFile) string) ([]byte, error) {
 	var b bytes.Buffer
+	named := func(path string) string { return fmt.Sprintf("%q", pathIn(folder, path)) }
+	first, last := given[0], given[len(given)-1]
+	values := map[string]any{"C": c, "Software": *c.Software, "Verify": named(path(first)), "Encrypt": named(path(last))}
 	form := partnerFile
 	if c.Protocol == "as4" {
 		form = partnerFileAS4
+		values["Security"] = c.security(first.kind, last.kind)
+		if c.TLSClient != "" {
+			abs, err := filepath.Abs(c.TLSClient)
+			if err != nil {
+				return nil, err
+			}
+			values["TLS"] = named(abs)
+		}
 	}
-	err := form.Execute(&b, map[string]any{"C": c, "Software": *c.Software, "Verify": certs[0], "Encrypt": certs[len(certs)-1]})
+	err := form.Execute(&b, values)
 	return b.Bytes(), err
 }
 
-// sheet is what the partner must know of us, with blanks for their answers.
-func (c *PartnerNew) sheet(s *partner.Snapshot) []byte {
-	if c.Protocol == "as4" {
-		return c.sheetAS4(s)
+// pathIn is a path as a file in a folder names it.
+func pathIn(folder, path string) string {
+	if rel, err := filepath.Rel(folder, path); err == nil {
+		return filepath.ToSlash(rel)
 	}
-	var b strings.Builder
-	g := s.Gateway()
-	fmt.Fprintf(&b, "AS2 connection with %s\n\nOURS\n  AS2 name          %s\n  URL for messages  %s/as2\n", c.Name, inHeader(g.Identity.AS2), ourURL(s))
-	fmt.Fprintf(&b, "  Receipts          we ask for: %s, signed\n                    we answer: in the response; asynchronously only at addresses that we agreed\n", c.Receipt)
-	fmt.Fprintf(&b, "  Algorithms        signature SHA-256, encryption AES-256-CBC\n")
-	for _, info := range s.Certificates(time.Now()) {
-		if info.Owner == partner.OwnerGateway && (info.Use == partner.UseSign || info.Use == partner.UseDecrypt) {
-			onSheet(&b, info)
-		}
-	}
-	blanks(&b, "AS2 name", "URL for messages", "Addresses that you send from", "Certificate, SHA-256", "Algorithms", "Receipts that you want", "URLs for asynchronous ones", "Maintenance windows", "Contact at night")
-	return []byte(b.String())
-}
-
-// ourURL is how partners reach us.
-func ourURL(s *partner.Snapshot) string {
-	if url := s.Gateway().PartnerURL(); url != "" {
-		return url
-	}
-	return "(to be told: listen.partners.base_url is not set)"
-}
-
-// onSheet writes a certificate of ours, with its fingerprint.
-func onSheet(b *strings.Builder, info partner.CertificateInfo) {
-	fmt.Fprintf(b, "  Certificate       for %s: %s, serial %s, valid to %s\n                    SHA-256 %s\n", info.Use, info.Subject, info.Serial, info.NotAfter.UTC().Format(time.DateOnly), info.SHA256)
-}
-
-// blanks are what the partner fills in.
-func blanks(b *strings.Builder, names ...string) {
-	b.WriteString("\nYOURS (please fill in and send back)\n")
-	for _, name := range names {
-		fmt.Fprintf(b, "  %-28s ______________________________\n", name)
-	}
-}
-
-// inHeader is an AS2 name, and how headers have it where that differs: whoever
-// enters it must know whether the quotes belong to it.
-func inHeader(name string) string {
-	if quoted := as2.QuoteName(name); quoted != name {
-		return name + "   (in headers: " + quoted + ")"
-	}
-	return name
-}
-
-// createNew opens a file that must not exist yet.
-func createNew(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return nil, fmt.Errorf("%s exists already, and nothing is overwritten: give another name, or move it away", name)
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s cannot be written: there is no folder %s", name, filepath.Dir(name))
-	}
-	return f, err
-}
-
-// writeNew writes a file that must not exist yet.
-func writeNew(name string, content []byte) error {
-	f, err := createNew(name)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(content); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return path
 }

@@ -1,4 +1,4 @@
-// Package certs reads certificates and private keys that crypto/x509 refuses:
+// Package certs reads and makes certificates and private keys that crypto/x509 refuses:
 // those on the Brainpool curves of RFC 5639. Everything else it leaves to
 // crypto/x509.
 //

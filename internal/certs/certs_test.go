@@ -2,8 +2,11 @@ package certs
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/x509"
@@ -11,8 +14,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"edigw/internal/testpki"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -72,7 +73,7 @@ func TestChain(t *testing.T) {
 	ca, leaf := certificate(t, readPEM(t, "testdata", "ca.crt.pem")), certificate(t, readPEM(t, "testdata", "leaf.crt.pem"))
 	roots, strangers := x509.NewCertPool(), x509.NewCertPool()
 	roots.AddCert(ca)
-	strangers.AddCert(testpki.CA(t, "another authority", testpki.Valid()).Cert)
+	strangers.AddCert(ordinary(t, generated(t, elliptic.P256())))
 	at := leaf.NotBefore.Add(time.Hour)
 	usage := []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
 	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: at, KeyUsages: usage}); err != nil {
@@ -115,15 +116,17 @@ func TestFields(t *testing.T) {
 // What crypto/x509 reads comes out as crypto/x509 gives it.
 func TestOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
-	for _, id := range []testpki.Identity{testpki.Server(t), testpki.SelfSigned(t, testpki.RSA(t, 0), "rsa.example", testpki.Valid())} {
-		want, err := x509.ParseCertificate(id.Cert.Raw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want.PublicKey, certificate(t, id.Cert.Raw).PublicKey); diff != "" {
+	bits2048, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ec := generated(t, elliptic.P256())
+	for _, made := range []crypto.Signer{ec, bits2048} {
+		want := ordinary(t, made)
+		if diff := cmp.Diff(want.PublicKey, certificate(t, want.Raw).PublicKey); diff != "" {
 			t.Error(diff)
 		}
-		der, err := x509.MarshalPKCS8PrivateKey(id.Key)
+		der, err := MarshalPrivateKey(made)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,11 +134,10 @@ func TestOthersAreLeftAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(id.Key, got); diff != "" {
-			t.Error(diff)
+		if !made.(interface{ Equal(crypto.PrivateKey) bool }).Equal(got) {
+			t.Errorf("%T comes out as another", made)
 		}
 	}
-	ec := testpki.P256(t).(*ecdsa.PrivateKey)
 	der, err := x509.MarshalECPrivateKey(ec)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/x509"
+	"edigw/internal/testfixture"
 	"encoding/pem"
 	"fmt"
 	"os"
@@ -12,14 +13,6 @@ import (
 	"strings"
 	"testing"
 )
-
-func missing(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("EDIGW_REQUIRE") == "all" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
-}
 
 // readPEM gives the content of the first block of a file.
 func readPEM(t testing.TB, path ...string) []byte {
@@ -66,9 +59,7 @@ type openssl struct {
 
 func newOpenSSL(t testing.TB) openssl {
 	t.Helper()
-	if _, err := exec.LookPath("openssl"); err != nil {
-		missing(t, "openssl is not installed")
-	}
+	testfixture.Program(t, "openssl")
 	return openssl{t: t, dir: t.TempDir()}
 }
 

@@ -1,16 +1,17 @@
 // Package selfsigned makes key pairs and self-signed certificates for an
 // installation that has none yet. Trading partners exchange such certificates
-// by hand and compare fingerprints; nobody's authority vouches for them.
+// by hand and compare fingerprints; nobody's authority vouches for them. An X25519
+// key signs nothing: its certificate is signed with another key of ours.
 //
 // It stores nothing and knows no file formats but PEM.
 package selfsigned
 
 import (
 	"crypto"
+	"crypto/ecdh"
 	"crypto/ecdsa"
-	"crypto/elliptic"
+	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -21,41 +22,15 @@ import (
 	"math/big"
 	"net"
 	"time"
+
+	"edigw/internal/certs"
 )
-
-// Kind is the kind of a key.
-type Kind string
-
-// Kinds of keys.
-const (
-	RSA2048 Kind = "rsa-2048"
-	RSA3072 Kind = "rsa-3072"
-	RSA4096 Kind = "rsa-4096"
-	P256    Kind = "p-256"
-	P384    Kind = "p-384"
-)
-
-// NewKey makes a private key. RSA takes up to seconds of computing.
-func NewKey(kind Kind) (crypto.Signer, error) {
-	switch kind {
-	case RSA2048:
-		return rsa.GenerateKey(rand.Reader, 2048)
-	case RSA3072:
-		return rsa.GenerateKey(rand.Reader, 3072)
-	case RSA4096:
-		return rsa.GenerateKey(rand.Reader, 4096)
-	case P256:
-		return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	case P384:
-		return ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
-	}
-	return nil, fmt.Errorf("unknown kind of key %q: want rsa-2048, rsa-3072, rsa-4096, p-256 or p-384", kind)
-}
 
 // Request says what a certificate is to hold.
 type Request struct {
 	CommonName   string // required
 	Organization string
+	Unit         string   // of the organisation, which tells two certificates of one name apart
 	Hosts        []string // DNS names and IP addresses of a TLS server; empty: for signing and encrypting messages
 	NotBefore    time.Time
 	NotAfter     time.Time // after NotBefore
@@ -68,40 +43,84 @@ func Certificate(key crypto.Signer, r Request) (*x509.Certificate, error) {
 	if key == nil || r.CommonName == "" || !r.NotAfter.After(r.NotBefore) {
 		return nil, errors.New("certificate: want a key, a common name and an end after the beginning")
 	}
+	template, err := r.template(key.Public())
+	if err != nil {
+		return nil, err
+	}
+	der, err := certs.SelfSigned(template, key)
+	if err != nil {
+		return nil, fmt.Errorf("certificate %s: %w", r.CommonName, err)
+	}
+	return certs.ParseCertificate(der)
+}
+
+// Agreement makes a certificate for a key that only agrees on secrets, signed with
+// an Ed25519 key of ours, whose certificate is issuer. The two need different
+// names: to many products, what has one name as subject and issuer is signed by itself.
+// Nobody's chain ends there, for the issuer is no authority: partners pin both.
+func Agreement(key *ecdh.PublicKey, issuer *x509.Certificate, by ed25519.PrivateKey, r Request) (*x509.Certificate, error) {
+	if key == nil || issuer == nil || by == nil || r.CommonName == "" || !r.NotAfter.After(r.NotBefore) {
+		return nil, errors.New("certificate: want a key, an issuer with its key, a common name and an end after the beginning")
+	}
+	template, err := r.template(key)
+	if err != nil {
+		return nil, err
+	}
+	if template.Subject.String() == issuer.Subject.String() {
+		return nil, fmt.Errorf("certificate %s: its issuer has the same name", r.CommonName)
+	}
+	der, err := certs.Agreement(template, issuer, key, by)
+	if err != nil {
+		return nil, fmt.Errorf("certificate %s: %w", r.CommonName, err)
+	}
+	return certs.ParseCertificate(der)
+}
+
+// template is what a certificate for a key says.
+func (r Request) template(key crypto.PublicKey) (*x509.Certificate, error) {
 	serial, err := Serial()
 	if err != nil {
 		return nil, err
 	}
-	template := &x509.Certificate{
-		SerialNumber: serial,
-		Subject:      pkix.Name{CommonName: r.CommonName},
-		NotBefore:    r.NotBefore,
-		NotAfter:     r.NotAfter,
-		// RFC 5280 §4.2.1.3: keyEncipherment and keyAgreement say who may be
-		// encrypted to.
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageDataEncipherment,
-		BasicConstraintsValid: true,
-	}
-	if r.Organization != "" {
-		template.Subject.Organization = []string{r.Organization}
-	}
-	if _, ok := key.(*ecdsa.PrivateKey); ok {
-		template.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageKeyAgreement
-	}
-	if len(r.Hosts) > 0 {
-		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	}
-	AddHosts(template, r.Hosts)
 	id, err := keyID(key)
 	if err != nil {
 		return nil, err
 	}
-	template.SubjectKeyId = id
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, fmt.Errorf("certificate %s: %w", r.CommonName, err)
+	out := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: r.CommonName},
+		NotBefore:    r.NotBefore,
+		NotAfter:     r.NotAfter,
+		KeyUsage:     usage(key),
+		SubjectKeyId: id,
+
+		BasicConstraintsValid: true,
 	}
-	return x509.ParseCertificate(der)
+	if r.Organization != "" {
+		out.Subject.Organization = []string{r.Organization}
+	}
+	if r.Unit != "" {
+		out.Subject.OrganizationalUnit = []string{r.Unit}
+	}
+	if len(r.Hosts) > 0 {
+		out.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	}
+	AddHosts(out, r.Hosts)
+	return out, nil
+}
+
+// usage is all that a key of that kind can do: keyEncipherment and keyAgreement
+// say who may be encrypted to (RFC 5280 §4.2.1.3).
+func usage(key crypto.PublicKey) x509.KeyUsage {
+	switch key.(type) {
+	case *ecdsa.PublicKey:
+		return x509.KeyUsageDigitalSignature | x509.KeyUsageKeyAgreement
+	case ed25519.PublicKey:
+		return x509.KeyUsageDigitalSignature
+	case *ecdh.PublicKey:
+		return x509.KeyUsageKeyAgreement
+	}
+	return x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageDataEncipherment
 }
 
 // Serial gives a random positive serial number of 127 bits at most.
@@ -126,17 +145,17 @@ func AddHosts(template *x509.Certificate, hosts []string) {
 }
 
 // CertificatePEM encodes certificates one after the other, leaf first.
-func CertificatePEM(certs ...*x509.Certificate) []byte {
+func CertificatePEM(list ...*x509.Certificate) []byte {
 	var out []byte
-	for _, c := range certs {
+	for _, c := range list {
 		out = append(out, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
 	}
 	return out
 }
 
 // KeyPEM encodes a private key as unencrypted PKCS #8.
-func KeyPEM(key crypto.Signer) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
+func KeyPEM(key crypto.PrivateKey) ([]byte, error) {
+	der, err := certs.MarshalPrivateKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("private key: %w", err)
 	}
@@ -145,8 +164,8 @@ func KeyPEM(key crypto.Signer) ([]byte, error) {
 
 // keyID is the key identifier of a certificate: the first 160 bits of the SHA-256
 // of the key (RFC 7093 §2). With it messages can name the certificate.
-func keyID(key crypto.Signer) ([]byte, error) {
-	der, err := x509.MarshalPKIXPublicKey(key.Public())
+func keyID(key crypto.PublicKey) ([]byte, error) {
+	der, err := certs.MarshalPublicKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("certificate: %w", err)
 	}
