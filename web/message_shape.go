@@ -9,40 +9,44 @@ import (
 
 // message is a message on the wire (interfaces.md §5).
 type message struct {
-	ID            string      `json:"id"`
-	MessageID     string      `json:"message_id" doc:"on the wire"`
-	Key           string      `json:"key" doc:"idempotency key"`
-	Partner       string      `json:"partner"`
-	Protocol      string      `json:"protocol"`
-	Direction     string      `json:"direction" enum:"out,in"`
-	Kind          string      `json:"kind" enum:"document,receipt,webhook" doc:"receipt: one that we owe and post by itself; webhook: a received document on its way to a webhook"`
-	State         string      `json:"state"`
-	Why           string      `json:"why" doc:"what it waits for"`
-	NextAt        *time.Time  `json:"next_at"`
-	Detail        string      `json:"detail" doc:"what the last result said"`
-	Uncertain     bool        `json:"uncertain" doc:"the partner may have it"`
-	Overtaken     bool        `json:"overtaken"`
-	Overdue       bool        `json:"overdue"`
-	Proof         string      `json:"proof"`
-	Attempts      []attempt   `json:"attempts"`
-	References    []reference `json:"references"`
-	DocumentType  string      `json:"document_type"`
-	FileName      string      `json:"file_name"`
-	ContentType   string      `json:"content_type"`
-	Size          int64       `json:"size"`
-	SHA256        string      `json:"sha256"`
-	DeliverBy     *time.Time  `json:"deliver_by"`
-	CorrelationID string      `json:"correlation_id"`
-	Source        string      `json:"source"`
-	Actor         string      `json:"actor" doc:"who handed it in"`
-	Accepted      *time.Time  `json:"accepted"`
-	Finished      *time.Time  `json:"finished"`
-	EndedBy       string      `json:"ended_by" doc:"who closed it on the partner's word, discarded or cancelled it"`
-	EndedNote     string      `json:"ended_note" doc:"why, in their words"`
-	Round         int         `json:"round"`
-	Edition       int         `json:"edition"`
-	Previous      string      `json:"previous" doc:"message that this edition replaces or repeats"`
-	Letter        string      `json:"letter" doc:"its open or replaying letter"`
+	ID         string      `json:"id"`
+	MessageID  string      `json:"message_id" doc:"on the wire"`
+	Key        string      `json:"key" doc:"idempotency key"`
+	Partner    string      `json:"partner"`
+	Protocol   string      `json:"protocol"`
+	Direction  string      `json:"direction" enum:"out,in"`
+	Kind       string      `json:"kind" enum:"document,receipt,webhook" doc:"receipt: one that we owe and post by itself; webhook: a received document on its way to a webhook"`
+	State      string      `json:"state"`
+	Why        string      `json:"why" doc:"what it waits for"`
+	NextAt     *time.Time  `json:"next_at"`
+	Detail     string      `json:"detail" doc:"what the last result said"`
+	Uncertain  bool        `json:"uncertain" doc:"the partner may have it"`
+	Overtaken  bool        `json:"overtaken"`
+	Overdue    bool        `json:"overdue"`
+	Proof      string      `json:"proof"`
+	Attempts   []attempt   `json:"attempts"`
+	References []reference `json:"references"`
+
+	Properties     []reference `json:"properties" doc:"AS4: message properties that the document was handed in with"`
+	PartProperties []reference `json:"part_properties" doc:"AS4: the same of each payload"`
+
+	DocumentType  string     `json:"document_type"`
+	FileName      string     `json:"file_name"`
+	ContentType   string     `json:"content_type"`
+	Size          int64      `json:"size"`
+	SHA256        string     `json:"sha256"`
+	DeliverBy     *time.Time `json:"deliver_by"`
+	CorrelationID string     `json:"correlation_id"`
+	Source        string     `json:"source"`
+	Actor         string     `json:"actor" doc:"who handed it in"`
+	Accepted      *time.Time `json:"accepted"`
+	Finished      *time.Time `json:"finished"`
+	EndedBy       string     `json:"ended_by" doc:"who closed it on the partner's word, discarded or cancelled it"`
+	EndedNote     string     `json:"ended_note" doc:"why, in their words"`
+	Round         int        `json:"round"`
+	Edition       int        `json:"edition"`
+	Previous      string     `json:"previous" doc:"message that this edition replaces or repeats"`
+	Letter        string     `json:"letter" doc:"its open or replaying letter"`
 }
 
 // attempt is an attempt on the wire.
@@ -118,7 +122,16 @@ func viewMessage(m queue.Message, s queue.Shown, attempts []queue.Attempt) messa
 	for _, r := range m.Business.References {
 		v.References = append(v.References, reference{r.Name, r.Value})
 	}
+	v.Properties, v.PartProperties = viewProperties(m.Properties.Message), viewProperties(m.Properties.Part)
 	return v
+}
+
+func viewProperties(list []queue.Property) []reference {
+	out := []reference{}
+	for _, p := range list {
+		out = append(out, reference{p.Name, p.Value})
+	}
+	return out
 }
 
 func viewAttempt(t queue.Attempt) attempt {

@@ -65,6 +65,7 @@ type partnerState struct {
 	Outage        string            `json:"outage" doc:"running outage"`
 	StoppedBy     string            `json:"stopped_by"`
 	Cause         string            `json:"cause" doc:"needs-fix: what to fix"`
+	Fetching      *fetchTrouble     `json:"fetch_failing" doc:"AS4: why his messages cannot be fetched; null if they can, or none are"`
 }
 
 // wholePartner is a partner with its settings.
@@ -176,6 +177,7 @@ func (a *API) viewPartner(settings *partner.Snapshot, id string, d queue.Depth) 
 	v := partnerState{
 		ID: id, Name: id, State: string(l.State), Since: when(l.Since), NextAt: when(l.Next), Note: l.Note, Stale: l.Stale, Problems: append([]partner.Problem{}, l.Problems...),
 		Waiting: d.Lined, AwaitingAck: d.Acks, Oldest: when(d.Oldest), FirstDeadline: when(d.First), Running: l.Running, Outage: l.Outage,
+		Fetching: viewFetchTrouble(a.reader.Failing(id)),
 	}
 	for _, n := range d.Letters {
 		v.Letters += n

@@ -23,6 +23,9 @@ type Slug string
 // Slugs.
 const (
 	KeyReused        Slug = "key-reused"
+	NoProperties     Slug = "no-properties"
+	ReservedProperty Slug = "reserved-property"
+	MissingProperty  Slug = "missing-property"
 	WrongStage       Slug = "wrong-stage"
 	TooLate          Slug = "too-late"
 	Empty            Slug = "empty"
@@ -50,6 +53,9 @@ var slugs = map[Slug]struct {
 	title  string
 }{
 	KeyReused:        {http.StatusUnprocessableEntity, "Key belongs to another document"},
+	NoProperties:     {http.StatusUnprocessableEntity, "No properties in AS2"},
+	ReservedProperty: {http.StatusUnprocessableEntity, "Property is filled in by edigw"},
+	MissingProperty:  {http.StatusUnprocessableEntity, "Property is missing"},
 	WrongStage:       {http.StatusUnprocessableEntity, "Not at this stage of the partner"},
 	TooLate:          {http.StatusUnprocessableEntity, "Deadline has passed"},
 	Empty:            {http.StatusUnprocessableEntity, "Document is empty"},

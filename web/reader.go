@@ -15,6 +15,7 @@ import (
 type Reader struct {
 	Ledger   Ledger
 	Lanes    Lanes
+	Fetching Fetching // nil: nothing is fetched from anybody
 	Settings func() *partner.Snapshot
 	Now      func() time.Time
 }

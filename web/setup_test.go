@@ -274,8 +274,9 @@ func (i *intake) Accept(ctx context.Context, d Document, body io.Reader) (Accept
 		Message: queue.Message{
 			ID: fmt.Sprintf("m%06d", i.b.n), Partner: d.Partner, Lane: d.Partner, Kind: queue.KindDocument, Direction: queue.Out, Protocol: "as2",
 			Key: key, KeyGiven: d.Key != "", CorrelationID: d.CorrelationID, Actor: d.Actor, Source: d.Source, DeliverBy: d.DeliverBy, DeadlineGiven: !d.DeliverBy.IsZero(),
-			Payload:  queue.Payload{SHA256: name, Size: size, FileName: d.FileName, ContentType: d.ContentType},
-			Business: queue.Business{Kind: edi.X12, Type: "810", References: []edi.Reference{{Name: "invoice", Value: "INV-" + key}}},
+			Properties: d.Properties,
+			Payload:    queue.Payload{SHA256: name, Size: size, FileName: d.FileName, ContentType: d.ContentType},
+			Business:   queue.Business{Kind: edi.X12, Type: "810", References: []edi.Reference{{Name: "invoice", Value: "INV-" + key}}},
 		},
 		Identity: queue.Identity{From: "ACME-AS2", To: d.Partner, Domain: "edi.acme.example", Brackets: true},
 		Now:      now, LetterID: fmt.Sprintf("l%06d", i.b.n),

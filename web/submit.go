@@ -22,7 +22,8 @@ type Document struct {
 	ContentType   string
 	CorrelationID string
 	DeliverBy     time.Time // zero: the partner's default
-	Source        string    // api, or cli over the local socket
+	Properties    queue.Properties
+	Source        string // api, or cli over the local socket
 	Actor         fault.Actor
 	Size          int64 // of the body in bytes; -1: unknown
 }
@@ -58,9 +59,11 @@ func (a *API) submitRoutes() []route {
 			{name: "Content-Disposition", about: "the file's name"},
 			{name: "Deliver-By", about: "no attempt starts after it: RFC 3339, or a duration from now"},
 			{name: "Correlation-Id", about: "for search, else the request id"},
+			{name: messageProperty, about: "AS4: NAME=VALUE, a message property; once for each"},
+			{name: partProperty, about: "AS4: NAME=VALUE, a property of each payload; once for each"},
 		},
 		media: "application/octet-stream", out: submitted{}, status: http.StatusAccepted,
-		also: []Slug{NotFound, KeyReused, WrongStage, TooLate, Empty, BadParts, InProgress, Backlog, DiskFull, TooLarge}, do: a.submit,
+		also: []Slug{NotFound, KeyReused, NoProperties, ReservedProperty, MissingProperty, WrongStage, TooLate, Empty, BadParts, InProgress, Backlog, DiskFull, TooLarge}, do: a.submit,
 	}}
 }
 
@@ -138,6 +141,12 @@ func (a *API) document(c *call) (Document, error) {
 	}
 	var err error
 	if d.DeliverBy, err = deadline("Deliver-By", h.Get("Deliver-By"), a.Now()); err != nil {
+		return d, err
+	}
+	if d.Properties.Message, err = properties(h, messageProperty); err != nil {
+		return d, err
+	}
+	if d.Properties.Part, err = properties(h, partProperty); err != nil {
 		return d, err
 	}
 	if d.CorrelationID == "" {

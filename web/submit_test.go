@@ -157,7 +157,7 @@ func TestRefusalsAtTheDoorKeepTheirStatus(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for slug, status := range map[Slug]int{
-		InProgress: 409, KeyReused: 422, WrongStage: 422, TooLate: 422, Empty: 422, NotFound: 404, TooLarge: 413, Backlog: 429, DiskFull: 507, BadRequest: 400, Stopping: 503,
+		InProgress: 409, KeyReused: 422, NoProperties: 422, ReservedProperty: 422, MissingProperty: 422, WrongStage: 422, TooLate: 422, Empty: 422, NotFound: 404, TooLarge: 413, Backlog: 429, DiskFull: 507, BadRequest: 400, Stopping: 503,
 	} {
 		b.intake.refuse = &Problem{Slug: slug, Detail: "No.", Field: "x", RetryAfter: 30 * time.Second, Message: "m000009"}
 		got := b.as(access.Send, http.MethodPost, documents, "a").want(status)

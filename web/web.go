@@ -54,6 +54,7 @@ type Options struct {
 	Acknowledger Acknowledger // nil: alerts cannot be acknowledged
 	Importer     Importer     // nil: certificates cannot be imported over the API
 	Claims       Claims       // nil: the console does not show who signed instead
+	Fetching     Fetching     // nil: nothing is fetched from anybody
 	Signals      Signals      // nil: of receipts and errors of AS4 only the verdict is shown
 	// Backup writes a consistent copy of the data to a file that does not
 	// exist, else fs.ErrExist; nil: not over the API.
@@ -104,7 +105,7 @@ func New(o Options) (*API, error) {
 
 // Reader reads what is shown.
 func (o Options) Reader() Reader {
-	return Reader{Ledger: o.Ledger, Lanes: o.Lanes, Settings: o.Settings, Now: o.Now}
+	return Reader{Ledger: o.Ledger, Lanes: o.Lanes, Fetching: o.Fetching, Settings: o.Settings, Now: o.Now}
 }
 
 // Handler serves every path of the operator's side.

@@ -105,7 +105,7 @@ type frontDoor struct {
 func (d frontDoor) Accept(ctx context.Context, doc web.Document, body io.Reader) (web.Accepted, error) {
 	got, err := d.Intake.Accept(ctx, intake.Request{
 		Partner: doc.Partner, Key: doc.Key, FileName: doc.FileName, ContentType: doc.ContentType, CorrelationID: doc.CorrelationID,
-		DeliverBy: doc.DeliverBy, Source: intake.Source(doc.Source), Actor: doc.Actor, Size: doc.Size,
+		DeliverBy: doc.DeliverBy, Properties: doc.Properties, Source: intake.Source(doc.Source), Actor: doc.Actor, Size: doc.Size,
 	}, body)
 	var no *intake.Refusal
 	if errors.As(err, &no) {

@@ -278,6 +278,57 @@ func TestAS4FetchingFails(t *testing.T) {
 	p.north.await("its end is told", func() bool { return fetching().State == "over" })
 }
 
+// TestAS4FetchingThatFailsIsShown: the list of partners says since when and why, for
+// a host that refuses, one that is unknown, a wrong password and a password file of
+// ours that is gone.
+func TestAS4FetchingThatFailsIsShown(t *testing.T) {
+	t.Parallel()
+	p := newDuo(t)
+	p.acme.write("secrets/north", "the-right-password\n")
+	p.north.write("secrets/acme", "the-right-password\n")
+	p.settle(p.acme, "http://"+p.north.receive, isPulled, channel, `pull: {user: north, password_file: ../secrets/north}`)
+	const fetches = `fetch: {every: 1s, mpc: "urn:example:mpc:north", user: north, password_file: ../secrets/acme}`
+	p.settle(p.north, "http://"+p.acme.receive, fetches)
+	p.start()
+	shown := func() string {
+		code, text := p.north.run("partner", "list")
+		if code != exitFine {
+			t.Fatalf("exit code %d: %s", code, text)
+		}
+		return text
+	}
+	p.north.await("it is fetched", func() bool { return p.north.metric("edigw_fetches_total", "result", "empty") > 0 })
+	if text := shown(); strings.Contains(text, "fetched") {
+		t.Errorf("all is well: %s", text)
+	}
+	for _, c := range []struct{ name, url, password, says string }{
+		{"refused", "http://127.0.0.1:1", "the-right-password", "onnection refused by 127.0.0.1:1"},
+		{"unknown host", "http://north.invalid", "the-right-password", "north.invalid"},
+		{"wrong password", "http://" + p.acme.receive, "another", "EBMS:0101"},
+		{"no password file", "http://" + p.acme.receive, "", "as4.fetch.password_file"},
+	} {
+		p.settle(p.north, c.url, fetches)
+		p.north.write("secrets/acme", c.password+"\n")
+		p.north.run("reload")
+		if c.password == "" {
+			if err := os.Remove(p.north.path("secrets/acme")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var text string
+		p.north.await(c.name+" is shown", func() bool { text = shown(); return strings.Contains(text, c.says) })
+		if !strings.Contains(text, "Their messages cannot be fetched since ") {
+			t.Errorf("%s: %s", c.name, text)
+		}
+		if _, text := p.north.run("partner", "show", "acme"); !strings.Contains(text, c.says) || !strings.Contains(text, "Do: ") {
+			t.Errorf("%s: %s", c.name, text)
+		}
+	}
+	p.north.write("secrets/acme", "the-right-password\n")
+	p.north.run("reload")
+	p.north.await("it is over", func() bool { return !strings.Contains(shown(), "fetched") })
+}
+
 // TestAS4Ping: `partner test` tries the whole way, and delivers nothing.
 func TestAS4Ping(t *testing.T) {
 	t.Parallel()

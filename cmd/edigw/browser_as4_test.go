@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"edigw/internal/testfixture"
 	"edigw/queue"
 )
 
@@ -110,6 +111,6 @@ func TestBrowserPagesOfAS4(t *testing.T) {
 		t.Errorf("what a partner wrote is not shown: %.2000s", text)
 	}
 	if script == "" {
-		missing(t, "axe-core (EDIGW_AXE=…/axe.min.js)")
+		testfixture.Missing(t, "axe-core (EDIGW_AXE=…/axe.min.js)")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"edigw/internal/testfixture"
 	"edigw/internal/testpki"
 	"edigw/testdata/documents"
 )
@@ -182,7 +183,7 @@ func TestBrowserPages(t *testing.T) {
 		}
 	}
 	if script == "" {
-		missing(t, "axe-core (EDIGW_AXE=…/axe.min.js)")
+		testfixture.Missing(t, "axe-core (EDIGW_AXE=…/axe.min.js)")
 	}
 }
 

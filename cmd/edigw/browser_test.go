@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"edigw/internal/testfixture"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
@@ -55,7 +56,7 @@ func sharedBrowser(t testing.TB) context.Context {
 		}
 	}
 	if program == "" {
-		missing(t, "chromium")
+		testfixture.Missing(t, "chromium")
 	}
 	browsers.Lock()
 	defer browsers.Unlock()
@@ -79,16 +80,6 @@ func sharedBrowser(t testing.TB) context.Context {
 		}
 	})
 	return browsers.ctx
-}
-
-// missing skips a test for want of a program, or fails it with
-// EDIGW_REQUIRE=all.
-func missing(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("EDIGW_REQUIRE") == "all" {
-		t.Fatalf("%s is missing and EDIGW_REQUIRE=all", what)
-	}
-	t.Skipf("%s is missing", what)
 }
 
 // openBrowser opens a tab of somebody at a site.

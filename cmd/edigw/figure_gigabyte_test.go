@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"edigw/as2/smime"
+	"edigw/internal/testfixture"
 )
 
 // block is how much is digested and enciphered at a time, by both that are
@@ -307,7 +308,7 @@ func (p *process) written(t testing.TB) int64 {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.pid))
 	if err != nil {
-		missing(t, "/proc/PID/io")
+		testfixture.Missing(t, "/proc/PID/io")
 	}
 	lines := bufio.NewScanner(bytes.NewReader(b))
 	for lines.Scan() {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"edigw/internal/apiclient"
+	"edigw/internal/testfixture"
 	"edigw/internal/testpki"
 )
 
@@ -222,7 +223,7 @@ func (p *process) status(t testing.TB, field string) int64 {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 	if err != nil {
-		missing(t, "/proc")
+		testfixture.Missing(t, "/proc")
 	}
 	for line := range strings.Lines(string(b)) {
 		if rest, ok := strings.CutPrefix(line, field+":"); ok {
@@ -242,7 +243,7 @@ func (p *process) cpu(t testing.TB) time.Duration {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
 	if err != nil {
-		missing(t, "/proc")
+		testfixture.Missing(t, "/proc")
 	}
 	_, rest, _ := strings.Cut(string(b), ") ")
 	fields := strings.Fields(rest) // from the third on; utime and stime are 14 and 15, in 1/100 s

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edigw/internal/apiclient"
+	"edigw/internal/tame"
 	"edigw/internal/words"
 	"edigw/queue"
 )
@@ -45,6 +46,14 @@ func showMessage(e *env, gateway *apiclient.Client, id string) error {
 			refs = append(refs, r.Name+" "+r.Value)
 		}
 		e.say("  references  %s", strings.Join(refs, ", "))
+	}
+	if m.AS4 == nil { // else they stand in its header
+		for _, p := range m.Properties {
+			e.say("  property    %s: %s", tame.Line(p.Name), typedValue(p))
+		}
+		for _, p := range m.PartProperties {
+			e.say("  of payloads %s: %s", tame.Line(p.Name), typedValue(p))
+		}
 	}
 	e.sayHeader(m)
 	if m.EndedBy != "" {

@@ -18,7 +18,7 @@ func (g *gateway) operatorSide() (_ *web.API, err error) {
 	o := web.Options{
 		Access: g.access, Intake: frontDoor{g.intake, g.settings}, Ledger: g.store, Letters: g.letters, Received: received{g.inbox}, Lanes: g.lanes, Operator: operator{g.lanes, g},
 		Alerts: g.store, Spool: g.spool, Evidence: evidences{g}, Settings: g.settings.Current, Reload: g.reload, Ready: g.ready, Metrics: g.metrics,
-		Now: g.now, Log: g.log, Acknowledger: g.alerts, Importer: importer{g}, Claims: claims{g}, Signals: signals{g}, Backup: g.backup, Version: version,
+		Now: g.now, Log: g.log, Acknowledger: g.alerts, Importer: importer{g}, Claims: claims{g}, Signals: signals{g}, Fetching: g.fetcher, Backup: g.backup, Version: version,
 	}
 	if g.console, err = g.pages(o); err != nil {
 		return nil, err

@@ -47,7 +47,11 @@ func (PartnerList) Run(e *env) error {
 	}
 	var rows [][]string
 	for _, p := range all {
-		rows = append(rows, []string{p.ID, p.sentence(), fmt.Sprint(p.Waiting), fmt.Sprint(p.Letters), p.Name})
+		state := p.sentence()
+		if f := p.fetching(false); f != "" {
+			state += ". " + f
+		}
+		rows = append(rows, []string{p.ID, state, fmt.Sprint(p.Waiting), fmt.Sprint(p.Letters), p.Name})
 	}
 	e.table("PARTNER\tSTATE\tWAITING\tLETTERS\tNAME", rows)
 	return e.result(page[partnerView]{Items: all})
@@ -63,6 +67,20 @@ func (p partnerView) sentence() string {
 		s += "; its file has mistakes, the last good settings count"
 	}
 	return s
+}
+
+// fetching says why the partner's messages cannot be fetched, and, if advised, what
+// to do; empty if they can be.
+func (p partnerView) fetching(advised bool) string {
+	t := p.Fetching
+	if t == nil {
+		return ""
+	}
+	f := words.FetchFacts{Now: time.Now(), Zone: time.Local, Since: t.Since, Count: t.Failures, Ours: t.Side == "ours", Why: t.Why, Next: t.NextAt}
+	if advised {
+		f.Do = t.Do
+	}
+	return words.Fetch(f)
 }
 
 // PartnerShow shows one partner.
@@ -123,6 +141,9 @@ func (c *PartnerShow) state(e *env) {
 		return
 	}
 	e.say("Lane: %s. %s, %s.", p.sentence(), words.Count(p.Waiting, "document waits", "documents wait"), words.Count(p.Letters, "dead letter", "dead letters"))
+	if f := p.fetching(true); f != "" {
+		e.say("%s.", f)
+	}
 }
 
 // PartnerTest checks the connection.

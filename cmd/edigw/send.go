@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -22,6 +23,8 @@ type SendCommand struct {
 	Key         string   `help:"Idempotency key; default: derived from the document's envelope."`
 	Correlation string   `help:"Correlation id, for search."`
 	DeliverBy   string   `name:"deliver-by" help:"Deadline: a time (RFC 3339) or a duration from now, such as 4h."`
+	Property    []string `placeholder:"NAME=VALUE" sep:"none" help:"AS4: message property of this document; once for each."`
+	PartProp    []string `name:"part-property" placeholder:"NAME=VALUE" sep:"none" help:"AS4: property of each payload; once for each."`
 	ContentType string   `name:"content-type" help:"MIME type; default: as recognised."`
 	Wait        bool     `help:"Wait for the end: exit code 0 delivered, 1 dead, 3 still under way when interrupted."`
 }
@@ -31,12 +34,18 @@ func (SendCommand) Help() string {
 	return "Example:\n  edigw send northwind invoice-20931.edi --key INV-20931 --deliver-by 4h --wait\n\n" +
 		"The document is safe when the command has printed its id. The same key and\ncontent again change nothing and print the first message.\n\n" +
 		"  edigw send northwind order-4711.edi --attach drawing.pdf --attach terms.pdf\n\n" +
-		"makes one message of several files; the document proper is the first."
+		"makes one message of several files; the document proper is the first.\n\n" +
+		"  edigw send stadtwerke msg.xml --part-property EDIGASDocumentType=01G\n\n" +
+		"gives an AS4 message what its profile wants of each document."
 }
 
 // Run posts the file and waits if asked to.
 func (c *SendCommand) Run(e *env) error {
 	by, err := deadline(c.DeliverBy, time.Now())
+	if err != nil {
+		return err
+	}
+	properties, err := propertyHeaders(c.Property, c.PartProp)
 	if err != nil {
 		return err
 	}
@@ -62,6 +71,7 @@ func (c *SendCommand) Run(e *env) error {
 			header.Set(name, value)
 		}
 	}
+	maps.Copy(header, properties)
 	var m messageView
 	answer, err := gateway.Send(e.ctx, "/partners/"+url.PathEscape(c.Partner)+"/messages", header, body, &m)
 	if err != nil {

@@ -51,9 +51,11 @@ type messageView struct {
 		Name  string `json:"name"`
 		Value string `json:"value"`
 	} `json:"references"`
-	Received *receivedView `json:"received"`
-	AS4      *web.Header   `json:"as4"`
-	Timeline []struct {
+	Properties     []web.Typed   `json:"properties"` // that it was handed in with
+	PartProperties []web.Typed   `json:"part_properties"`
+	Received       *receivedView `json:"received"`
+	AS4            *web.Header   `json:"as4"`
+	Timeline       []struct {
 		At   time.Time `json:"at"`
 		Type string    `json:"type"`
 		Text string    `json:"text"`
@@ -249,6 +251,14 @@ type partnerView struct {
 	Stale    bool      `json:"stale"`
 	Waiting  int       `json:"waiting"`
 	Letters  int       `json:"letters"`
+	Fetching *struct {
+		Since    time.Time `json:"since"`
+		Failures int       `json:"failures"`
+		Side     string    `json:"side"`
+		Why      string    `json:"why"`
+		Do       string    `json:"do"`
+		NextAt   time.Time `json:"next_at"`
+	} `json:"fetch_failing"`
 	Problems []struct {
 		File   string `json:"file"`
 		Line   int    `json:"line"`

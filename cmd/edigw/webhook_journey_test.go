@@ -23,6 +23,7 @@ import (
 
 	"edigw/as2"
 	"edigw/internal/exchange"
+	"edigw/internal/testfixture"
 	"edigw/queue"
 )
 
@@ -154,12 +155,7 @@ func bySomebodyElse(t *testing.T, key string, p arrivedPost) string {
 // document has one effect.
 func TestReceivedDocumentsReachTheWebhook(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("openssl"); err != nil {
-		if os.Getenv("EDIGW_REQUIRE") == "all" {
-			t.Fatal("openssl is missing and EDIGW_REQUIRE=all")
-		}
-		t.Skip("openssl is missing")
-	}
+	testfixture.Program(t, "openssl")
 	s := newSite(t, "")
 	e := newERP(s)
 	s.write("secrets/erp", "whsec_"+base64.StdEncoding.EncodeToString([]byte(posting)))

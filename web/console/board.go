@@ -65,7 +65,7 @@ type partnerRow struct {
 	Deadline moment
 	Outage   string
 	Stale    bool
-	Others   []string // how its other lanes stand, if they ail
+	Others   []string // how its other lanes stand, and fetching from it, if they ail
 	Button   *button
 }
 
@@ -77,13 +77,17 @@ type standing struct {
 	lane     queue.LaneView
 	depth    queue.Depth
 	letters  int
-	others   []sideLane       // its lanes besides documents that ail
+	others   []sideLane // its lanes besides documents that ail
+	fetching *queue.FetchTrouble
 	settings *partner.Partner // nil: its file is gone
 }
 
 // needs reports whether a partner needs someone. One that an operator stopped,
 // or that is outside its hours, is where it should be.
 func (s *standing) needs() bool {
+	if s.fetching != nil && s.fetching.Lasting {
+		return true
+	}
 	switch s.lane.State {
 	case queue.LaneSending, queue.LaneStopped, queue.LaneBlackout, queue.LaneWindow:
 		return s.letters > 0 || len(s.others) > 0 || s.settings != nil && s.settings.Stale
@@ -223,7 +227,7 @@ func (c *Console) lookOver(ctx context.Context, now time.Time) (o overview, err 
 		waiting[n.Lane] = n.Lined
 	}
 	for _, id := range c.reader.Partners(depths) {
-		s := &standing{id: id, name: id, lane: c.Lanes.View(id), depth: depths[id], letters: letters[id], others: c.sideLanes(id, waiting)}
+		s := &standing{id: id, name: id, lane: c.Lanes.View(id), depth: depths[id], letters: letters[id], others: c.sideLanes(id, waiting), fetching: c.reader.Failing(id)}
 		if p, known := settings.Partner(id); known {
 			s.settings, s.name = p, p.Name
 		}
@@ -347,10 +351,7 @@ func (v *visit) row(s *standing) partnerRow {
 	r := partnerRow{
 		ID: s.id, Name: s.name, Mark: laneMark(s.lane.State), Sentence: v.laneSentence(s.lane, s.depth.Lined, s.settings), Since: v.in(s.lane.Since, zone), Next: v.in(s.lane.Next, zone),
 		Waiting: s.depth.Lined, Acks: s.depth.Acks, Letters: s.letters, Deadline: v.in(s.depth.First, zone), Outage: s.lane.Outage,
-		Stale: s.settings != nil && s.settings.Stale,
-	}
-	for _, o := range s.others {
-		r.Others = append(r.Others, o.sentence(v, s.settings))
+		Stale: s.settings != nil && s.settings.Stale, Others: v.ailing(s, false),
 	}
 	r.Button = rowButton(s, v.may(access.Operate))
 	return r

@@ -6,6 +6,7 @@ import (
 
 	"edigw/internal/words"
 	"edigw/queue"
+	"edigw/web"
 )
 
 // facts are what is known of the document, for people to compare and search.
@@ -20,6 +21,14 @@ func (c *Console) facts(v *visit, h history) (all []fact) {
 	add(fact{Name: "Type", Value: strings.TrimSpace(strings.ToUpper(string(m.Business.Kind)) + " " + plain(m.Business.Type))})
 	for _, r := range m.Business.References {
 		add(fact{Name: referenceName(r.Name), Value: plain(r.Value), Code: true, Link: "/messages?q=" + url.QueryEscape(r.Value)})
+	}
+	if web.SentHeader(m, h.builds) == nil { // else they stand in its header
+		for _, p := range m.Properties.Message {
+			id("Property "+plain(p.Name), p.Value)
+		}
+		for _, p := range m.Properties.Part {
+			id("Part property "+plain(p.Name), p.Value)
+		}
 	}
 	id("File name", m.Payload.FileName)
 	if !refusedIn(m.Direction, m) {

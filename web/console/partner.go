@@ -28,7 +28,7 @@ type partnerPage struct {
 	Sentence        string
 	Note            string
 	Strip           []stripItem
-	Others          []string // how its other lanes stand, if they ail
+	Others          []string // how its other lanes stand, and fetching from it, if they ail
 	Since, Next     moment
 	Deadline        moment
 	Stale           bool
@@ -98,7 +98,7 @@ func (c *Console) shownPartner(v *visit) (standing, error) {
 	if err != nil {
 		return standing{}, err
 	}
-	s := standing{id: id, name: id, lane: c.Lanes.View(id), depth: d}
+	s := standing{id: id, name: id, lane: c.Lanes.View(id), depth: d, fetching: c.reader.Failing(id)}
 	if p, known := c.Settings().Partner(id); known {
 		s.settings, s.name = p, p.Name
 	} else if !some {
@@ -169,9 +169,7 @@ func (c *Console) stands(v *visit, s standing, p *partnerPage) {
 	if s.lane.State == queue.LaneOpen && s.lane.Note != "" {
 		p.Note = plain(s.lane.Note)
 	}
-	for _, o := range s.others {
-		p.Others = append(p.Others, o.sentence(v, s.settings))
-	}
+	p.Others = v.ailing(&s, true)
 	p.Since, p.Next, p.Deadline = v.in(s.lane.Since, zone), v.in(s.lane.Next, zone), v.in(s.depth.First, zone)
 	if s.settings != nil {
 		p.Stale, p.Problems = s.settings.Stale, s.settings.Problems
@@ -210,7 +208,7 @@ func dialled(phone string) string {
 var (
 	moves = []queue.EventType{
 		queue.EventBreakerOpened, queue.EventBreakerReopened, queue.EventBreakerProbing, queue.EventAnswering, queue.EventBreakerClosed, queue.EventLaneStopped, queue.EventLaneStarted,
-		queue.EventLaneNeedsFix, queue.EventLaneReleased, queue.EventLaneOrphaned, queue.EventLaneBlocked, queue.EventCheck,
+		queue.EventLaneNeedsFix, queue.EventLaneReleased, queue.EventLaneOrphaned, queue.EventLaneBlocked, queue.EventCheck, queue.EventFetchFailed, queue.EventFetchWorks,
 	}
 	changes = []queue.EventType{queue.EventSettings, queue.EventMisconfig, queue.EventCertificate}
 )

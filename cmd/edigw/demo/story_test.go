@@ -2,8 +2,8 @@ package demo
 
 import (
 	"context"
+	"edigw/internal/testfixture"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -45,13 +45,7 @@ func TestWholeStory(t *testing.T) {
 		t.Skip("plays for half a minute")
 	}
 	t.Parallel()
-	compiler, err := exec.LookPath("go")
-	if err != nil {
-		if os.Getenv("EDIGW_REQUIRE") == "all" {
-			t.Fatal("go is missing")
-		}
-		t.Skip("go is missing")
-	}
+	compiler := testfixture.Program(t, "go")
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
