@@ -3,19 +3,28 @@ package interop
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
+	"testing"
 
 	"edigw/internal/conf"
 )
 
 // introduce writes the partner files of a peer, one a profile, and takes them
-// into use.
-func (s *site) introduce(p peer, all []profile) {
+// into use. It gives what stands before the address that takes messages.
+func (s *site) introduce(t *testing.T, p peer, all []profile) (wire *front) {
 	s.Helper()
+	messages, _ := p.endpoints(all[0])
+	to, err := url.Parse(messages)
+	if err != nil {
+		s.Fatal(err)
+	}
+	wire = newFront(t, to.Host)
 	for _, pr := range all {
-		s.write(partnerFile(p, pr), "site", "partners", pr.partner(p)+".yaml")
+		s.write(strings.Replace(partnerFile(p, pr), to.Host, wire.address, 1), "site", "partners", pr.partner(p)+".yaml")
 	}
 	s.reload()
+	return wire
 }
 
 // reload takes the files into use. Mistakes in them fail the test, but the

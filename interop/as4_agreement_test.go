@@ -140,7 +140,8 @@ type as4Terms struct {
 	EdigwSign      string            `json:"edigw_sign"`  // which certificate of edigw the peer trusts
 	EdigwCrypt     string            `json:"edigw_crypt"` // which certificate of edigw the peer encrypts to
 	MPC            string            `json:"mpc"`
-	NoPMode        bool              `json:"no_pmode"` // the peer knows nothing of it
+	NoPMode        bool              `json:"no_pmode"`       // the peer knows nothing of it
+	TakesReceipts  bool              `json:"takes_receipts"` // receipts come by themselves
 }
 
 func as4TermsOf(p as4Profile, of named) as4Terms {
@@ -148,9 +149,13 @@ func as4TermsOf(p as4Profile, of named) as4Terms {
 	t := as4Terms{
 		Profile: p.name, Peer: n.peer, PeerType: n.partyType, Edigw: n.edigw, EdigwType: n.partyType, Agreement: n.agreement, AgreementType: n.kind,
 		Service: n.service, ServiceType: n.serviceType, Action: n.action, Conversation: n.conversation, Properties: n.properties, PropertiesType: n.propertiesType,
-		Sign: p.sign, Digest: p.digest, Token: p.token, Encrypt: p.encrypt, Transport: p.transport, Derivation: p.derivation,
+		Sign: p.sign, Digest: p.digest, Token: p.token, Encrypt: p.encrypt, Transport: strings.TrimSuffix(p.transport, "-hkdf"), Derivation: "hkdf",
 		EncryptToken: p.encryptToken, Compress: !p.plain, Body: p.body, Receipt: p.receipt,
 		SignKey: p.signKey(), CryptKey: p.cryptKey(), EdigwSign: p.signKey(), EdigwCrypt: p.cryptKey(),
+	}
+	t.TakesReceipts = p.receipt == "async"
+	if p.transport == "ecdh-es" {
+		t.Derivation = "concat"
 	}
 	if t.EncryptToken == "auto" {
 		t.EncryptToken = "bst"

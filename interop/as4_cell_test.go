@@ -17,6 +17,7 @@ type as4Cell struct {
 	profile   as4Profile
 	terms     as4Terms
 	direction direction
+	wire      *front // before the peer
 }
 
 func (c as4Cell) run(ctx context.Context, t *testing.T) (r result) {
@@ -44,7 +45,7 @@ func (c as4Cell) out(ctx context.Context, t *testing.T, all papers, r *result) {
 	if m.State != "delivered" {
 		return
 	}
-	got, err := c.peer.received(ctx, c.terms, m.MessageID)
+	got, err := c.peer.received(ctx, c.terms, m.MessageID, 0)
 	if err != nil {
 		r.add("not received: %v", err)
 		return
@@ -67,6 +68,7 @@ func (c as4Cell) out(ctx context.Context, t *testing.T, all papers, r *result) {
 		compareProperties(p.Properties, c.profile.names(c.peer).partProperties, r)
 	}
 	compareProperties(got.Properties, c.terms.Properties, r)
+	c.judgeWire(c.wire.onWire(t, m.MessageID), all, r)
 }
 
 // compareProperties holds those that arrived against those that were settled.
@@ -172,8 +174,8 @@ func (c as4Cell) in(ctx context.Context, t *testing.T, all papers, r *result) {
 	if c.profile.receipt == "async" {
 		if a, err := c.peer.acknowledged(ctx, c.terms, o.MessageID); err != nil {
 			r.add("no receipt: %v", err)
-		} else if !a.Verified {
-			r.add("the receipt's signature is not verified")
+		} else if !a.Receipt || !a.Verified || !a.Equal {
+			r.add("receipt %v, its signature verified %v, its digests equal %v: %s", a.Receipt, a.Verified, a.Equal, a.Difference)
 		}
 	}
 	got, err := c.arrived(ctx, c.profile.partner(c.peer), o.MessageID, len(all))
@@ -196,6 +198,7 @@ func (c as4Cell) in(ctx context.Context, t *testing.T, all papers, r *result) {
 		}
 	}
 	c.judgeFacts(got[0], r)
+	c.judgeWire(c.front.onWire(t, o.MessageID), all, r)
 }
 
 // arrived waits until all files of a message lie in the inbox, in their order.

@@ -2,148 +2,111 @@ package interop
 
 import (
 	"bytes"
-	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
-	"regexp"
-	"sync"
+	"strings"
 	"testing"
-	"time"
 )
 
-// fetchedMPC is the channel that edigw pulls from.
-const fetchedMPC = "urn:example:mpc:edigw"
+// fetchedMPC is the channel of a scenario that edigw pulls from.
+func fetchedMPC(name string) string { return "urn:example:mpc:edigw:" + name }
 
-// holder is a server that holds messages for edigw: phase4 makes them and posts
-// them to /put, edigw pulls them from /as4 and posts its receipts there. What
-// phase4 itself hands out is neither signed nor has it attachments.
-type holder struct {
-	address string
-
-	mu       sync.Mutex
-	put      []passed // what was posted
-	given    int      // how many of them were fetched
-	asked    [][]byte // pull requests
-	receipts [][]byte
+// fetchedFile makes a partner from whom we fetch.
+func fetchedFile(name, text string) string {
+	return strings.Replace(text, "as4:\n", "as4:\n  fetch: {every: 1s, mpc: \""+fetchedMPC(name)+"\"}\n", 1)
 }
 
-func newHolder(t *testing.T) *holder {
+// heldThere is a scenario in which the peer holds messages for us.
+func heldThere(name string) as4Trick {
+	return as4Trick{theirs: func(t *as4Terms) { t.MPC, t.TakesReceipts = fetchedMPC(name), true }}
+}
+
+// hold has the peer keep a message until edigw pulls it; without documents the
+// channel is there and empty.
+func (w as4Trouble) hold(t *testing.T, name string, documents papers) (messageID string) {
 	t.Helper()
-	h := &holder{address: freeAddress()}
-	l, err := net.Listen("tcp", h.address)
-	if err != nil {
+	return w.held(t, name, question{Documents: documents.forDriver()})
+}
+
+// holdAgain has it keep the same bytes once more.
+func (w as4Trouble) holdAgain(t *testing.T, name, messageID string) {
+	t.Helper()
+	w.held(t, name, question{MessageID: messageID})
+}
+
+func (w as4Trouble) held(t *testing.T, name string, q question) (messageID string) {
+	t.Helper()
+	q.Op, q.Terms = "hold", w.terms(name)
+	var got as4Outcome
+	if err := w.peer.ask(t.Context(), q, &got); err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
-	var work sync.WaitGroup
-	work.Go(func() { _ = server.Serve(l) }) // until it is closed
-	t.Cleanup(func() {
-		server.Close()
-		work.Wait()
-	})
-	return h
+	return got.MessageID
 }
 
-// nothingWaits is the answer when nothing does (ebMS 3.0 Core §3.4); it is not
-// signed.
-const nothingWaits = `<env:Envelope xmlns:env="http://www.w3.org/2003/05/soap-envelope"><env:Header>` +
-	`<eb:Messaging xmlns:eb="http://docs.oasis-open.org/ebxml-msg/ebms/v3.0/ns/core/200704/" env:mustUnderstand="true"><eb:SignalMessage>` +
-	`<eb:MessageInfo><eb:Timestamp>%s</eb:Timestamp><eb:MessageId>empty-%d@holder.example</eb:MessageId></eb:MessageInfo>` +
-	`<eb:Error errorCode="EBMS:0006" severity="warning" category="Communication" shortDescription="EmptyMessagePartitionChannel"/>` +
-	`</eb:SignalMessage></eb:Messaging></env:Header><env:Body/></env:Envelope>`
-
-func (h *holder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
+// pullRequests are those of a scenario that came to the peer, with its answers, and
+// signals what edigw posted to it by itself.
+func (w as4Trouble) pullRequests(name string) (asked, signals []passed) {
+	for _, one := range w.tap.of("/as4/" + name) {
+		if bytes.Contains(one.request, []byte(":PullRequest")) {
+			asked = append(asked, one)
+		} else {
+			signals = append(signals, one)
+		}
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case r.URL.Path == "/put":
-		h.put = append(h.put, passed{header: r.Header, request: body})
-		w.WriteHeader(http.StatusAccepted)
-	case bytes.Contains(body, []byte(":PullRequest")) && h.given < len(h.put):
-		h.asked = append(h.asked, body)
-		w.Header().Set("Content-Type", h.put[h.given].header.Get("Content-Type"))
-		_, _ = w.Write(h.put[h.given].request) // whether it arrives, edigw sees
-		h.given++
-	case bytes.Contains(body, []byte(":PullRequest")):
-		h.asked = append(h.asked, body)
-		w.Header().Set("Content-Type", "application/soap+xml; charset=UTF-8")
-		fmt.Fprintf(w, nothingWaits, time.Now().UTC().Format(time.RFC3339), len(h.asked))
-	default:
-		h.receipts = append(h.receipts, body)
-		w.WriteHeader(http.StatusNoContent)
-	}
+	return asked, signals
 }
 
-// seen are the pull requests and receipts so far.
-func (h *holder) seen() (asked, receipts [][]byte) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.asked, h.receipts
-}
-
-// envelope is that of the message that was put.
-func (h *holder) envelope(t *testing.T) []byte {
+// fetching makes the partner one from whom we fetch, until the scenario ends.
+func (w as4Trouble) fetching(t *testing.T, name string) {
 	t.Helper()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return partsOf(t, h.put[0])[0]
-}
-
-// digestValue finds those of a signature or a receipt.
-var digestValue = regexp.MustCompile(`DigestValue>([^<]+)<`)
-
-// fetched has edigw pull a message that phase4 made. xmlsec1 verifies the pull
-// request and the receipt.
-func fetched(t *testing.T, w as4Trouble) {
-	needsXMLSec(t)
-	h := newHolder(t)
-	partner := w.partner("fetched")
-	text := trickAS4("fetched").partnerFile(w.peer)
-	text = regexp.MustCompile(`  url: .*\n`).ReplaceAllString(text, "  url: \"http://"+h.address+"/as4\"\n  fetch: {every: 1s, mpc: \""+fetchedMPC+"\"}\n")
-	w.write(text, "site", "partners", partner+".yaml")
+	partner := w.partner(name)
+	w.write(fetchedFile(name, w.file(name)), "site", "partners", partner+".yaml")
 	w.reload()
-	defer func() {
-		if err := w.command("partner", "stop", partner, "--reason", "the server of this scenario ends"); err != nil {
+	t.Cleanup(func() {
+		if err := w.command("partner", "stop", partner, "--reason", "the scenario ends"); err != nil {
 			t.Error(err)
 		}
-	}()
-	terms, want := w.terms("fetched"), newPapers(t, "fetched", trickAS4("fetched").as4Profile)
-	terms.URL = "http://" + h.address + "/put"
-	sent, err := w.peer.send(t.Context(), question{Terms: terms, Documents: want.forDriver()})
-	if err != nil || sent.Status != http.StatusAccepted {
-		t.Fatalf("%+v, %v", sent, err)
+	})
+}
+
+// fetched has edigw pull from an empty channel, and then a message that comes twice.
+func fetched(t *testing.T, w as4Trouble) {
+	w.hold(t, "fetched", nil)
+	w.fetching(t, "fetched")
+	w.await("the channel is empty", func() bool { asked, _ := w.pullRequests("fetched"); return len(asked) > 0 })
+	asked, _ := w.pullRequests("fetched")
+	if !bytes.Contains(asked[0].request, []byte(`mpc="`+fetchedMPC("fetched")+`"`)) || !bytes.Contains(asked[0].answer, []byte("EBMS:0006")) {
+		t.Errorf("asked:\n%s\nanswered:\n%s", asked[0].request, asked[0].answer)
 	}
-	got, err := w.arrived(t.Context(), partner, sent.MessageID, 1)
+	want := newPapers(t, "fetched", trickAS4("fetched").as4Profile)
+	id := w.hold(t, "fetched", want)
+	got, err := w.arrived(t.Context(), w.partner("fetched"), id, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if content, err := os.ReadFile(got[0].document); err != nil || !bytes.Equal(content, want[0].body) || !got[0].AS4.Pulled || !got[0].Signed || !got[0].Encrypted {
 		t.Errorf("%+v, %v", got[0], err)
 	}
-	w.await("the receipt is posted", func() bool { _, receipts := h.seen(); return len(receipts) > 0 })
-	asked, receipts := h.seen()
-	certificate := w.path("site", "keys", "rsa.crt")
-	verifies(t, "pull request", asked[0], certificate, true)
-	verifies(t, "receipt", receipts[0], certificate, true)
-	if !bytes.Contains(asked[0], []byte(`mpc="`+fetchedMPC+`"`)) {
-		t.Errorf("the request names no channel:\n%s", asked[0])
+	receipt, err := w.peer.acknowledged(t.Context(), w.terms("fetched"), id)
+	if err != nil || !receipt.Receipt || !receipt.Verified || !receipt.Equal {
+		t.Errorf("the receipt in the eyes of the peer: %+v, %v", receipt, err)
 	}
-	if !bytes.Contains(receipts[0], []byte(">"+sent.MessageID+"<")) {
-		t.Errorf("the receipt is for another message:\n%s", receipts[0])
+	w.holdAgain(t, "fetched", id)
+	w.await("the same message came again", func() bool {
+		return strings.Contains(w.log.String(), `msg="message came again" protocol=as4 partner=`+w.partner("fetched")+" ") && len(w.given(id)) == 2
+	})
+	if all := w.taken(t, w.partner("fetched")); len(all) != 1 {
+		t.Errorf("taken: %+v", all)
 	}
-	signed := digestValue.FindAllSubmatch(h.envelope(t), -1)
-	if len(signed) != 3 {
-		t.Fatalf("%d digests", len(signed))
-	}
-	for _, d := range signed {
-		if !bytes.Contains(receipts[0], d[1]) {
-			t.Errorf("the receipt lacks the digest %s:\n%s", d[1], receipts[0])
+}
+
+// given are the answers to pull requests that had a message.
+func (w as4Trouble) given(messageID string) (all []passed) {
+	asked, _ := w.pullRequests("fetched")
+	for _, one := range asked {
+		if bytes.Contains(one.answer, []byte(":MessageId>"+messageID+"<")) {
+			all = append(all, one)
 		}
 	}
+	return all
 }

@@ -15,13 +15,16 @@ type as4Peer interface {
 	lacks(p as4Profile, d direction) string
 	// start starts the process, with what is agreed, and waits until it is ready.
 	start(ctx context.Context, m as4Material, all []as4Terms) error
-	// url is where it takes messages and signals of a profile.
+	// listens is host:port where it takes messages and signals, and url that
+	// address of a profile.
+	listens() string
 	url(p as4Profile) string
 	// send has the peer send documents to edigw, and tells what the peer says of
 	// it. An error means that this cannot be told.
 	send(ctx context.Context, q question) (as4Outcome, error)
-	// received waits until a message of edigw has arrived at the peer.
-	received(ctx context.Context, t as4Terms, messageID string) (as4Arrival, error)
+	// received waits until a message of edigw has arrived at the peer, some seconds;
+	// 0: as long as anything takes.
+	received(ctx context.Context, t as4Terms, messageID string, wait int) (as4Arrival, error)
 	// acknowledged waits for a receipt that comes by itself.
 	acknowledged(ctx context.Context, t as4Terms, messageID string) (as4Outcome, error)
 }
@@ -66,8 +69,13 @@ type as4Arrival struct {
 // as4Driver is what the AS4 drivers have in common.
 type as4Driver struct {
 	driver
-	dir string // the product's own
+	dir    string // the product's own
+	listen string // host:port
 }
+
+func (d *as4Driver) listens() string { return d.listen }
+
+func (d *as4Driver) url(p as4Profile) string { return "http://" + d.listen + "/as4/" + p.name }
 
 func (d *as4Driver) send(ctx context.Context, q question) (o as4Outcome, err error) {
 	q.Op = "send"
@@ -75,8 +83,8 @@ func (d *as4Driver) send(ctx context.Context, q question) (o as4Outcome, err err
 	return o, err
 }
 
-func (d *as4Driver) received(ctx context.Context, t as4Terms, messageID string) (a as4Arrival, err error) {
-	err = d.ask(ctx, question{Op: "received", Terms: t, MessageID: messageID}, &a)
+func (d *as4Driver) received(ctx context.Context, t as4Terms, messageID string, wait int) (a as4Arrival, err error) {
+	err = d.ask(ctx, question{Op: "received", Terms: t, MessageID: messageID, Wait: wait}, &a)
 	return a, err
 }
 
@@ -110,8 +118,9 @@ func TestInteropAS4(t *testing.T) {
 				m.notRun(p)
 				return
 			}
-			e.introduce(p, as4Profiles)
-			exchangeAS4(t, e, p, m)
+			wire := newFront(t, p.listens())
+			e.introduce(p, as4Profiles, wire.address)
+			exchangeAS4(t, e, p, m, wire)
 			switch p := p.(type) {
 			case *phase4:
 				troubleAS4(t, as4Trouble{e.main, p, newTap(t, p.listen), newTap(t, e.main.partner)}, m)
@@ -135,7 +144,7 @@ func tricked(e edigws, p as4Peer) []as4Terms {
 }
 
 // exchangeAS4 runs every profile in both directions and notes the results.
-func exchangeAS4(t *testing.T, e edigws, p as4Peer, m *matrix) {
+func exchangeAS4(t *testing.T, e edigws, p as4Peer, m *matrix, wire *front) {
 	terms := e.terms(p, as4Profiles)
 	t.Run("cells", func(t *testing.T) {
 		for i, pr := range as4Profiles {
@@ -154,7 +163,7 @@ func exchangeAS4(t *testing.T, e edigws, p as4Peer, m *matrix) {
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 					defer cancel()
-					c := as4Cell{site: e.of(pr), peer: p, profile: pr, terms: terms[i], direction: d}
+					c := as4Cell{site: e.of(pr), peer: p, profile: pr, terms: terms[i], direction: d, wire: wire}
 					m.note(t, p, d, pr.name, c.run(ctx, t))
 				})
 			}

@@ -17,7 +17,6 @@ type as4Profile struct {
 	token        string
 	encrypt      string
 	transport    string // how the content key reaches the recipient
-	derivation   string // of ecdh-es, where the peer has the choice: hkdf, concat
 	encryptToken string
 	plain        bool // payloads are not compressed
 	body         bool // the payload stands in the Body
@@ -54,8 +53,8 @@ var as4Profiles = completedAS4([]as4Profile{
 	{name: "file-name", fileName: true},
 	// Keys and algorithms.
 	{name: "edelivery-2", community: "edelivery-2.0", keys: "ed25519"},
-	{name: "edelivery-2-ec", community: "edelivery-2.0", keys: "ec"},
-	{name: "ecdh-concat", keys: "ec", sign: "ecdsa-sha256", transport: "ecdh-es", derivation: "concat"},
+	{name: "edelivery-2-ec", community: "edelivery-2.0", keys: "ec", transport: "ecdh-es-hkdf"},
+	{name: "ecdh-concat", keys: "ec", sign: "ecdsa-sha256", transport: "ecdh-es"},
 	{name: "sha384", sign: "rsa-sha384", digest: "sha384"},
 	{name: "sha512", sign: "rsa-sha512", digest: "sha512"},
 	{name: "aes256", encrypt: "aes256-gcm"},
@@ -70,7 +69,7 @@ var as4Profiles = completedAS4([]as4Profile{
 	{name: "peppol", community: "peppol", encryptToken: "bst", payloads: []payload{{invoice, "application/xml"}}},
 	{name: "entsog", community: "entsog", payloads: []payload{{xmlOrder, "application/xml"}}},
 	{name: "entsog-4", community: "entsog", keys: "ed25519", payloads: []payload{{xmlOrder, "application/xml"}}},
-	{name: "bdew", community: "bdew", keys: "brainpool", derivation: "concat"},
+	{name: "bdew", community: "bdew", keys: "brainpool"},
 	{name: "ics2", community: "ics2", payloads: []payload{{xmlOrder, "application/xml"}}},
 	// Sizes.
 	{name: "empty", payloads: []payload{{empty, "application/octet-stream"}}},
@@ -100,7 +99,7 @@ func completedAS4(all []as4Profile) []as4Profile {
 			"ed25519":   {sign: "ed25519", transport: "x25519"},
 		}[p.keys]
 		p.sign, p.transport = cmp.Or(p.sign, settled.sign), cmp.Or(p.transport, settled.transport)
-		p.digest, p.derivation = cmp.Or(p.digest, "sha256"), cmp.Or(p.derivation, "hkdf")
+		p.digest = cmp.Or(p.digest, "sha256")
 		p.token = cmp.Or(p.token, map[string]string{"edelivery-2.0": "pkipath", "bdew": "pkipath", "ics2": "pkipath"}[p.community], "bst")
 		p.encrypt = cmp.Or(p.encrypt, map[string]string{"ics2": "none"}[p.community], "aes128-gcm")
 		p.encryptToken, p.receipt = cmp.Or(p.encryptToken, "auto"), cmp.Or(p.receipt, "sync")
@@ -138,7 +137,6 @@ func (p as4Profile) String() string {
 	add(!p.signed(), "not signed")
 	add(p.signed(), strings.TrimSuffix(p.sign+" "+p.digest, " sha256"))
 	add(p.encrypted(), p.encrypt+" "+p.transport)
-	add(p.transport == "ecdh-es" && p.derivation == "concat", "ConcatKDF")
 	add(!p.plain, "gzip")
 	add(p.token != "bst", "signer by "+p.token)
 	add(p.encryptToken != "auto", "recipient by "+p.encryptToken)

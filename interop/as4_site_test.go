@@ -137,10 +137,10 @@ func (e edigws) materialFor(p named) as4Material {
 }
 
 // introduce writes the partner files of a peer, one a profile, and takes them
-// into use.
-func (e edigws) introduce(p as4Peer, all []as4Profile) {
+// into use. It is reached at an address.
+func (e edigws) introduce(p as4Peer, all []as4Profile, at string) {
 	for _, pr := range all {
-		e.of(pr).write(pr.partnerFile(p), "site", "partners", pr.partner(p)+".yaml")
+		e.of(pr).write(strings.ReplaceAll(pr.partnerFile(p), p.listens(), at), "site", "partners", pr.partner(p)+".yaml")
 	}
 	e.main.reload()
 	e.energy.reload()
@@ -151,7 +151,7 @@ func (e edigws) terms(p named, all []as4Profile) []as4Terms {
 	var out []as4Terms
 	for _, pr := range all {
 		t := as4TermsOf(pr, p)
-		t.URL = "http://" + e.of(pr).partner + "/as4"
+		t.URL = "http://" + e.of(pr).front.address + "/as4"
 		out = append(out, t)
 	}
 	return out

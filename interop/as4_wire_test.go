@@ -22,10 +22,17 @@ import (
 // attachments, and an encrypted attachment. Signatures that cover attachments the
 // peers verify in every cell.
 
-// envelopes are a message and a receipt of edigw, by name.
+// envelopes are what edigw signed and sent without attachments, by name.
 func (w as4Trouble) envelopes(t *testing.T) map[string][]byte {
 	t.Helper()
-	return map[string][]byte{"message": onlyOne(t, w.tap.of("/as4/ping")).request, "receipt": onlyOne(t, w.inner.of("/as4")).answer}
+	asked, receipts := w.pullRequests("fetched")
+	if len(asked) == 0 || len(receipts) == 0 {
+		t.Fatalf("%d pull requests, %d receipts: the scenario before ended early", len(asked), len(receipts))
+	}
+	return map[string][]byte{
+		"message": onlyOne(t, w.tap.of("/as4/ping")).request, "receipt": w.inner.of("/as4")[0].answer,
+		"pull request": asked[0].request, "receipt by itself": receipts[0].request,
+	}
 }
 
 func onlyOne(t *testing.T, all []passed) passed {

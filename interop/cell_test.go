@@ -19,7 +19,8 @@ type cell struct {
 	peer      peer
 	profile   profile
 	direction direction
-	way       int // by which of the ways in a document comes to edigw
+	way       int    // by which of the ways in a document comes to edigw
+	wire      *front // before the peer
 }
 
 // result says what is not as it should be; empty: all is. Its words are the same
@@ -75,6 +76,7 @@ func (c cell) out(ctx context.Context, t *testing.T, d document, r *result) {
 		return
 	}
 	c.compare(got.File, got.FileName, d, r)
+	c.judgeWire(ctx, t, c.wire, m.MessageID, r)
 }
 
 // handIn gives the document to edigw, in turn over the API, the command line
@@ -212,6 +214,7 @@ func (c cell) in(ctx context.Context, t *testing.T, d document, r *result) {
 	}
 	c.compare(f.document, f.FileName, d, r)
 	c.judgeFacts(f, r)
+	c.judgeWire(ctx, t, c.front, f.MessageID, r)
 }
 
 // judgeFacts compares what edigw saw with what the peer was to do.

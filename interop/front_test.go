@@ -8,13 +8,15 @@ import (
 	"testing"
 )
 
-// front stands before edigw as a load balancer does: partners post receipts to
-// it. Closed, it cuts every connection at once.
+// front stands before a program as a load balancer does, and hears what passes.
+// Closed, it cuts every connection at once.
 type front struct {
+	recording
 	address string
 	behind  string
 	closed  atomic.Bool
 	cut     atomic.Int64 // connections that came while it was closed
+	open    sync.Map     // connections that are carried through
 }
 
 func newFront(t *testing.T, behind string) *front {
@@ -36,29 +38,40 @@ func newFront(t *testing.T, behind string) *front {
 	})
 	t.Cleanup(func() {
 		l.Close()
+		f.open.Range(func(conn, _ any) bool {
+			conn.(net.Conn).Close()
+			return true
+		})
 		work.Wait()
 	})
 	return f
 }
 
-// serve carries one connection through until either side has said all.
+// serve carries one connection through until either side has said all. Not a
+// byte of it is changed.
 func (f *front) serve(conn net.Conn) {
-	defer conn.Close()
+	f.open.Store(conn, true)
+	defer func() {
+		f.open.Delete(conn)
+		conn.Close()
+	}()
 	if f.closed.Load() {
 		f.cut.Add(1)
 		return
 	}
 	inner, err := net.Dial("tcp", f.behind)
 	if err != nil {
-		return // edigw is down: so is its front
+		return // what is behind is down: so is its front
 	}
 	defer inner.Close()
+	asked, answered, end := f.listen()
+	defer end()
 	var answer sync.WaitGroup
 	answer.Go(func() {
-		_, _ = io.Copy(conn, inner) // whatever breaks here, the two sides see
+		_, _ = io.Copy(conn, io.TeeReader(inner, answered)) // whatever breaks here, the two sides see
 		conn.Close()
 	})
-	_, _ = io.Copy(inner, conn)
+	_, _ = io.Copy(inner, io.TeeReader(conn, asked))
 	if half, ok := inner.(*net.TCPConn); ok {
 		_ = half.CloseWrite()
 	}

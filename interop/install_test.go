@@ -126,6 +126,7 @@ func virtualenv(ctx context.Context, name, requirements string) (string, error) 
 
 // javaDriver compiles the driver in a folder of this one, together with what the
 // Java drivers share, against the jars of lib, and gives the command that runs it.
+// The folder is in the class path for what a library looks for under META-INF.
 func javaDriver(ctx context.Context, folder, lib, classes, heap string, arguments ...string) (*exec.Cmd, error) {
 	path, err := classPath(lib)
 	if err != nil {
@@ -142,7 +143,7 @@ func javaDriver(ctx context.Context, folder, lib, classes, heap string, argument
 	if out, err := exec.CommandContext(ctx, "javac", compile...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("javac: %w\n%s", err, out)
 	}
-	run := append([]string{"-Xmx" + heap, "-cp", classes + string(os.PathListSeparator) + path, "Driver"}, arguments...)
+	run := append([]string{"-Xmx" + heap, "-cp", strings.Join([]string{classes, folder, path}, string(os.PathListSeparator)), "Driver"}, arguments...)
 	return exec.Command("java", run...), nil
 }
 

@@ -95,9 +95,11 @@ func TestInterop(t *testing.T) {
 	for _, p := range peers() {
 		t.Run(p.name(), func(t *testing.T) {
 			s.in(t)
+			if o, ok := p.(*openAS2); ok {
+				o.way = newTap(t, s.partner)
+			}
 			if launch(t, p, func(ctx context.Context) error { return p.start(ctx, s.materialFor(p)) }) {
-				s.introduce(p, profiles)
-				exchange(t, s, p, m)
+				exchange(t, s, p, m, s.introduce(t, p, profiles))
 				switch p := p.(type) {
 				case *openAS2:
 					trouble(t, s, p, m)
@@ -171,7 +173,7 @@ func launch(t *testing.T, p program, start func(ctx context.Context) error) bool
 }
 
 // exchange runs every profile in both directions and notes the results.
-func exchange(t *testing.T, s *site, p peer, m *matrix) {
+func exchange(t *testing.T, s *site, p peer, m *matrix, wire *front) {
 	t.Run("cells", func(t *testing.T) {
 		for i, pr := range profiles {
 			for _, d := range []direction{toPeer, fromPeer} {
@@ -189,7 +191,7 @@ func exchange(t *testing.T, s *site, p peer, m *matrix) {
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 					defer cancel()
-					c := cell{site: s, peer: p, profile: pr, direction: d, way: i}
+					c := cell{site: s, peer: p, profile: pr, direction: d, way: i, wire: wire}
 					m.note(t, p, d, pr.name, c.run(ctx, t))
 				})
 			}

@@ -49,6 +49,7 @@ type matrix struct {
 	notes []note
 
 	scenarios []scenario
+	partly    bool // not every scenario was selected
 }
 
 // note explains cells that are not plainly good.
@@ -57,22 +58,30 @@ type note struct{ column, profile, label, why string }
 // scenario is an exchange that is no row of the matrix: something goes wrong.
 type scenario struct{ peer, name, what, result string }
 
-// scenario notes how one came out.
-func (m *matrix) scenario(p named, name, what string, failed bool) {
-	result := cellGood
-	if failed {
-		result = cellFailed
+// scenario runs one and notes how it came out. One that was not selected is not
+// noted, one that needs a program that is not there is not run.
+func (m *matrix) scenario(t *testing.T, p named, name, what string, run func(*testing.T)) {
+	result := ""
+	t.Run(name, func(t *testing.T) {
+		defer func() {
+			switch {
+			case t.Failed():
+				result = cellFailed
+			case t.Skipped():
+				result = cellNotRun
+			default:
+				result = cellGood
+			}
+		}()
+		run(t)
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if result == "" {
+		m.partly = true
+		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.scenarios = append(m.scenarios, scenario{p.product(), name, what, result})
-}
-
-// scenarioNotRun notes that one needs a program that is not there.
-func (m *matrix) scenarioNotRun(p named, name, what string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.scenarios = append(m.scenarios, scenario{p.product(), name, what, cellNotRun})
 }
 
 func newMatrix(t table) *matrix { return &matrix{table: t, cells: map[string]map[string]string{}} }
@@ -234,7 +243,7 @@ func (m *matrix) pages() string {
 func (m *matrix) judge(t *testing.T) {
 	t.Helper()
 	t.Logf("\n%s", m)
-	if len(m.columns()) < 2*len(m.peers) || strings.Contains(m.String(), "|  |") {
+	if m.partly || len(m.columns()) < 2*len(m.peers) || strings.Contains(m.String(), "|  |") {
 		t.Logf("%s is not compared: not everything was selected", m.path())
 		return
 	}

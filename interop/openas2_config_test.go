@@ -45,6 +45,9 @@ func (o *openAS2) configure() error {
 	_, data.ReceiptsPort, _ = net.SplitHostPort(o.receipts)
 	for _, t := range o.ways() {
 		d := deal{Name: t.name, Peer: t.peerName(o), Alias: "peer", Edigw: "edigw", Attributes: o.attributes(t.profile)}
+		if t.tapped {
+			d.Attributes["as2_url"] = "http://" + o.way.address + "/as2"
+		}
 		if t.signer != "" {
 			d.Alias = t.signer
 		}

@@ -28,6 +28,8 @@ type openAS2 struct {
 	gone     chan struct{}
 	only     *profile // for figures (load_test.go): this one, without a log of what it digests
 	heap     string   // of Java; empty: 2g
+
+	before, way *tap // of the scenarios: before it, and on its way to edigw
 }
 
 func newOpenAS2() peer { return &openAS2{} }

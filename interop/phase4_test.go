@@ -9,28 +9,19 @@ import (
 // phase4 is phax phase4, a Java library, with the driver in phase4/.
 type phase4 struct {
 	as4Driver
-	lib    string // folder of its jars
-	listen string // host:port
+	lib string // folder of its jars
 
 	material as4Material // as it was started
 	agreed   []as4Terms
 }
 
-func newPhase4() *phase4 { return &phase4{listen: freeAddress()} }
+func newPhase4() *phase4 { return &phase4{as4Driver: as4Driver{listen: freeAddress()}} }
 
 func (*phase4) name() string    { return "phase4" }
 func (*phase4) product() string { return "phase4 4.4.1" }
 
-func (p *phase4) url(pr as4Profile) string { return "http://" + p.listen + "/as4/" + pr.name }
-
-// lacks: its handler of signals finds the P-Mode for a signature by the user
-// message that it stands with.
-func (*phase4) lacks(p as4Profile, d direction) string {
-	if p.receipt == "async" && d == fromPeer {
-		return "Its receiver refuses a signed receipt that comes by itself: it finds a P-Mode for user messages and pull requests only."
-	}
-	return ""
-}
+// lacks nothing: what it refuses stands among the deviations.
+func (*phase4) lacks(as4Profile, direction) string { return "" }
 
 func (p *phase4) install(ctx context.Context) error {
 	if _, err := exec.LookPath("javac"); err != nil {

@@ -9,7 +9,8 @@ import (
 // answerLost has the peer take a message and cut the connection: edigw sends
 // the same bytes again, and understands that the peer has them already.
 func answerLost(t *testing.T, s *site, p *pyas2lib, m *matrix) {
-	ok := t.Run("answer-lost", func(t *testing.T) {
+	what := "The peer takes a message and its answer is lost: sent again, answered as a duplicate, which counts as delivered."
+	m.scenario(t, p, "answer-lost", what, func(t *testing.T) {
 		s.in(t)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
@@ -45,5 +46,4 @@ func answerLost(t *testing.T, s *site, p *pyas2lib, m *matrix) {
 			t.Error(r)
 		}
 	})
-	m.scenario(p, "answer-lost", "The peer takes a message and its answer is lost: sent again, answered as a duplicate, which counts as delivered.", !ok)
 }

@@ -9,15 +9,12 @@ import (
 type pyas4 struct {
 	as4Driver
 	python string
-	listen string // host:port
 }
 
-func newPyAS4() *pyas4 { return &pyas4{listen: freeAddress()} }
+func newPyAS4() *pyas4 { return &pyas4{as4Driver: as4Driver{listen: freeAddress()}} }
 
 func (*pyas4) name() string    { return "pyas4" }
 func (*pyas4) product() string { return "as4 0.2.0 (Python)" }
-
-func (p *pyas4) url(pr as4Profile) string { return "http://" + p.listen + "/as4/" + pr.name }
 
 // lacks: it speaks the profile of the Peppol network and nothing else.
 func (*pyas4) lacks(p as4Profile, _ direction) string {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -119,6 +120,18 @@ func (s *site) sent(ctx context.Context, partner string) (m message, found bool,
 		}
 	}
 	return message{}, false, err
+}
+
+// taken gives the messages that came from a partner, refused ones too.
+func (s *site) taken(t *testing.T, partner string) []message {
+	t.Helper()
+	var list struct {
+		Items []message `json:"items"`
+	}
+	if err := s.api.Get(t.Context(), "/messages", url.Values{"partner": {partner}, "direction": {"in"}}, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
 }
 
 // delivered gives the messages to a partner that are.

@@ -239,7 +239,7 @@ func await(ctx context.Context, what string, done func() bool) error {
 }
 
 // url is where partners post to.
-func (s *site) url() string { return "http://" + s.partner + "/as2" }
+func (s *site) url() string { return "http://" + s.front.address + "/as2" }
 
 // logBuffer gathers what a process says.
 type logBuffer struct {

@@ -3,6 +3,7 @@ package interop
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -10,29 +11,27 @@ import (
 	"time"
 )
 
-// tap stands before a peer as a proxy does, and keeps what passes. It can lose the
-// answer to a request after the peer gave it.
+// tap stands before a program as a proxy does, keeps what passes, and can do
+// something to the next exchange.
 type tap struct {
 	address string
-	behind  string // host:port of the peer
+	behind  string // host:port of the program
 
 	mu     sync.Mutex
 	passed []passed
-	lose   map[string]bool // path: the answer to the next request there
+	next   map[string]foul // by path
 }
 
-// passed is one exchange, as it was on the wire.
-type passed struct {
-	path    string
-	header  http.Header
-	request []byte
-	status  int
-	answer  []byte
+// foul is what a tap does to one exchange.
+type foul struct {
+	request func([]byte) []byte // what is passed on instead
+	answer  func(*passed)       // changes what was answered
+	lose    bool                // the answer, after the peer gave it
 }
 
 func newTap(t *testing.T, behind string) *tap {
 	t.Helper()
-	p := &tap{address: freeAddress(), behind: behind, lose: map[string]bool{}}
+	p := &tap{address: freeAddress(), behind: behind, next: map[string]foul{}}
 	l, err := net.Listen("tcp", p.address)
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +53,10 @@ func (p *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
+	f := p.foulFor(r.URL.Path, len(body) == 0)
+	if f.request != nil {
+		body = f.request(body)
+	}
 	out, err := http.NewRequestWithContext(r.Context(), r.Method, "http://"+p.behind+r.URL.Path, bytes.NewReader(body))
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -65,31 +68,50 @@ func (p *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer reply.Body.Close()
 	answer, err := io.ReadAll(reply.Body)
-	if err != nil || p.keep(passed{r.URL.Path, r.Header, body, reply.StatusCode, answer}) {
+	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	w.Header().Set("Content-Type", reply.Header.Get("Content-Type"))
-	w.WriteHeader(reply.StatusCode)
-	_, _ = w.Write(answer) // whether it arrives, edigw sees
+	reply.Header.Del("Content-Length") // it may be another one now
+	one := passed{path: r.URL.Path, header: r.Header, request: body, status: reply.StatusCode, replied: reply.Header, answer: answer}
+	if f.answer != nil {
+		f.answer(&one)
+	}
+	p.keep(one)
+	if f.lose {
+		panic(http.ErrAbortHandler)
+	}
+	maps.Copy(w.Header(), one.replied)
+	w.WriteHeader(one.status)
+	_, _ = w.Write(one.answer) // whether it arrives, edigw sees
 }
 
-// keep notes an exchange, and says whether its answer is to be lost.
-func (p *tap) keep(one passed) bool {
+// foulFor takes what is to be done to an exchange; nothing where it is only a look
+// whether anybody is there.
+func (p *tap) foulFor(path string, look bool) (f foul) {
+	if look {
+		return f
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(one.request) > 0 { // else it was a look whether anybody is there
+	f = p.next[path]
+	delete(p.next, path)
+	return f
+}
+
+// keep notes an exchange.
+func (p *tap) keep(one passed) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(one.request) > 0 { // else it was a look
 		p.passed = append(p.passed, one)
 	}
-	lost := p.lose[one.path]
-	delete(p.lose, one.path)
-	return lost
 }
 
-// loseNext has the answer to the next request to a path lost.
-func (p *tap) loseNext(path string) {
+// spoil has something done to the next exchange of a path.
+func (p *tap) spoil(path string, f foul) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lose[path] = true
+	p.next[path] = f
 }
 
 // of gives what passed for a path.

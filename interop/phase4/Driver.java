@@ -5,11 +5,13 @@
 
 import com.helger.phase4.incoming.AS4ServerInitializer;
 import com.helger.web.scope.mgr.WebScopeManager;
+import jakarta.servlet.DispatcherType;
 import jakarta.servlet.ServletContextEvent;
 import jakarta.servlet.ServletContextListener;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.Security;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -28,7 +30,7 @@ class Driver {
   Keys keys;
   final Map<String, Agreement> agreements = new ConcurrentHashMap<>(); // by profile
   final AtomicInteger arrivals = new AtomicInteger();
-  final Board received = new Board(), receipts = new Board(); // by MessageId
+  final Board received = new Board(), receipts = new Board(), sent = new Board(); // by MessageId
   volatile String lastError = "";
 
   public static void main(String[] args) throws Exception {
@@ -44,6 +46,7 @@ class Driver {
       case "start": start(c); break;
       case "send": new Sender(agreement(c)).send(c, answer); break;
       case "load": new Load(new Sender(agreement(c))).send(c, answer); break;
+      case "hold": new Sender(agreement(c)).hold(c, answer); break;
       case "pull": new Puller(this, agreement(c)).pull(c, answer); break;
       case "verify": new Santuario(keys).verify(c, answer); break;
       case "open": new Santuario(keys).open(c, answer); break;
@@ -84,6 +87,7 @@ class Driver {
       }
     });
     context.addServlet(Receiver.class, "/as4/*");
+    context.addFilter(Receipts.class, "/as4/*", EnumSet.of(DispatcherType.REQUEST));
     server.setHandler(context);
     server.start();
     ready.await();

@@ -1,7 +1,5 @@
 import com.helger.phase4.attachment.IAS4IncomingAttachmentFactory;
 import com.helger.phase4.incoming.AS4IncomingProfileSelectorConstant;
-import com.helger.phase4.mgr.MetaAS4Manager;
-import com.helger.phase4.model.mpc.MPC;
 import com.helger.phase4.sender.AS4Sender;
 import java.util.Map;
 
@@ -16,8 +14,7 @@ class Puller {
   }
 
   void pull(Map<String, Object> c, Map<String, Object> answer) throws Exception {
-    MPC channel = new MPC(agreed.text("mpc")); // the library must know it
-    if (!MetaAS4Manager.getMPCMgr().containsWithID(channel.getID())) MetaAS4Manager.getMPCMgr().createMPC(channel);
+    Channels.know(agreed.text("mpc"));
     AS4Sender.BuilderPullRequest request = AS4Sender.builderPullRequest();
     request.as4ProfileID("interop").pmode(agreed.pmode(agreed.text("service"), agreed.text("action"))).pmodeResolver(agreed.resolver());
     request.incomingAttachmentFactory(IAS4IncomingAttachmentFactory.DEFAULT_INSTANCE).incomingProfileSelector(new AS4IncomingProfileSelectorConstant(null, false));

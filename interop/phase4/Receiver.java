@@ -45,9 +45,12 @@ public class Receiver extends AbstractXServlet {
     handlerRegistry().registerHandler(EHttpMethod.POST, new AS4XServletHandler().setRequestHandlerCustomizer(new Setup()));
   }
 
+  private static final ThreadLocal<Held> GIVEN = new ThreadLocal<>(); // to the request of this thread
+
   /** Setup gives a request the agreement that its address names. */
   private static class Setup implements IAS4ServletRequestHandlerCustomizer {
     @Override public void customizeBeforeHandling(IRequestWebScopeWithoutResponse request, AS4UnifiedResponse response, AS4RequestHandler handler) {
+      GIVEN.remove();
       String profile = request.getPathInfo().substring(1);
       Agreement a = Driver.only.agreements.get(profile);
       if (a == null) throw new IllegalArgumentException("nothing is agreed for " + profile);
@@ -64,7 +67,16 @@ public class Receiver extends AbstractXServlet {
       handler.setErrorConsumer((metadata, state, errors, message) -> Driver.only.lastError = profile + ": " + errors);
     }
 
-    @Override public void customizeAfterHandling(IRequestWebScopeWithoutResponse request, AS4UnifiedResponse response, AS4RequestHandler handler) {}
+    /** The library answers a pull request with the header alone, neither signed nor with attachments. Here it gets the message that it built. */
+    @Override public void customizeAfterHandling(IRequestWebScopeWithoutResponse request, AS4UnifiedResponse response, AS4RequestHandler handler) {
+      Held held = GIVEN.get();
+      GIVEN.remove();
+      if (held == null) return;
+      response.removeContent();
+      response.removeMimeType();
+      response.setContent(held.bytes);
+      response.setMimeTypeString(held.type);
+    }
   }
 
   /** Processor keeps what came. */
@@ -92,10 +104,23 @@ public class Receiver extends AbstractXServlet {
 
     @Override public AS4SignalMessageProcessorResult processAS4SignalMessage(IAS4IncomingMessageMetadata metadata, HttpHeaderMap headers,
         Ebms3SignalMessage message, IPMode pmode, IAS4IncomingMessageState state, AS4ErrorList errors) {
+      if (message.getPullRequest() != null) return pulled(message, state, errors);
       Map<String, Object> facts = new HashMap<>();
       Sender.read(agreed, message, state, facts);
       Driver.only.receipts.put(message.getMessageInfo().getRefToMessageId(), facts);
       return AS4SignalMessageProcessorResult.createSuccess();
+    }
+
+    /** Gives what waits in a channel to whoever signed the request with edigw's key. */
+    private AS4SignalMessageProcessorResult pulled(Ebms3SignalMessage request, IAS4IncomingMessageState state, AS4ErrorList errors) {
+      if (!state.isSoapSignatureChecked()) {
+        errors.add(EEbmsError.EBMS_POLICY_NONCOMPLIANCE.errorBuilder(Locale.US).errorDetail("the pull request is not signed").build());
+        return AS4SignalMessageProcessorResult.createFailure();
+      }
+      Held held = Channels.take(request.getPullRequest().getMpc());
+      if (held == null) return AS4SignalMessageProcessorResult.createSuccess(); // it says that nothing waits
+      GIVEN.set(held);
+      return AS4SignalMessageProcessorResult.createSuccess(null, null, held.header);
     }
 
     @Override public void processAS4ResponseMessage(IAS4IncomingMessageMetadata metadata, IAS4IncomingMessageState state, @Nonempty String id,

@@ -12,7 +12,6 @@ import com.helger.phase4.model.MessageProperty;
 import com.helger.phase4.sender.AS4Sender;
 import com.helger.phase4.sender.AbstractAS4UserMessageBuilder;
 import com.helger.phase4.sender.EAS4UserMessageSendResult;
-import com.helger.phase4.sender.IAS4SignalMessageValidationResultHandler;
 import java.io.File;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -35,15 +34,10 @@ class Sender {
     }
     describe(message, c);
     message.signalMsgConsumer((signal, metadata, state) -> read(agreed, signal, state, answer));
-    message.signalMsgValidationResultHdl(new IAS4SignalMessageValidationResultHandler() {
-      @Override public void onSuccess() { answer.put("equal", true); }
-
-      @Override public void onError(String text) { answer.put("difference", text); }
-
-      @Override public void onNotApplicable() {}
-    });
+    message.signalMsgValidationResultHdl(new Receipts.Compared(answer));
     message.rawResponseConsumer(response -> {
       answer.put("message_id", response.getMessageID());
+      if (agreed.flag("takes_receipts")) Driver.only.sent.put(response.getMessageID(), Driver.entry("message", response));
       if (response.hasResponseStatusLine()) answer.put("status", response.getResponseStatusLine().getStatusCode());
     });
     List<String> problems = new ArrayList<>();
@@ -51,6 +45,25 @@ class Sender {
       for (Throwable t = e; t != null; t = t.getCause()) problems.add(String.valueOf(t));
     });
     if (!result.isSuccess()) answer.put("problem", result.getID() + (problems.isEmpty() ? "" : ": " + String.join("; ", problems)));
+  }
+
+  /** Builds documents as a message, and lets it wait until edigw pulls it; with a MessageId the one that was built. Without either the channel is empty. */
+  void hold(Map<String, Object> c, Map<String, Object> answer) throws Exception {
+    Channels.open(agreed);
+    String again = Json.text(c, "message_id");
+    if (!again.isEmpty()) {
+      Channels.put(agreed, (Held) Driver.only.sent.await(again, 0).get("held"));
+    } else if (!documents(c).isEmpty()) {
+      Held held = new Held();
+      for (Map<String, Object> d : documents(c)) held.addAttachment(attachment(d));
+      describe(held, c);
+      held.sendMessage();
+      answer.put("message_id", held.message.getMessageID());
+      Map<String, Object> entry = Driver.entry("message", held.message);
+      entry.put("held", held);
+      Driver.only.sent.put(held.message.getMessageID(), entry);
+      Channels.put(agreed, held);
+    }
   }
 
   static List<Map<String, Object>> documents(Map<String, Object> c) { return Json.maps(c, "documents"); }
