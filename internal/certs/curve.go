@@ -17,8 +17,11 @@ type named struct {
 }
 
 // brainpools are made once: keys are compared by the identity of their curve.
+// Their arithmetic looks for the curves of NIST without making them first, which
+// would race with whoever makes those at that moment; so they are made here.
 var brainpools = sync.OnceValue(func() []named {
 	oid := func(last int) asn1.ObjectIdentifier { return asn1.ObjectIdentifier{1, 3, 36, 3, 3, 2, 8, 1, 1, last} }
+	_ = elliptic.P256() // makes all four
 	return []named{
 		{oid(7), blinded{brainpool.P256r1()}},
 		{oid(11), blinded{brainpool.P384r1()}},
